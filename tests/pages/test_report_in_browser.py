@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -182,5 +183,34 @@ def test_light_and_dark(page: Chrome) -> None:
     assert {before, page.execute_script(theme)} == {"light", "dark"}
 
 
+def test_tracks_and_areas_are_on_a_map(browser: Chrome, tmp_path: Path) -> None:
+    program = cernis.load("""
+        :- event(seen(vessel:_, lat:number, lon:number)).
+        initiatedAt(inside(V)=A, T) :-
+            happensAt(seen(V, Lat, Lon), T), box(A, S, W, N, E), inBox(Lat, Lon, S, W, N, E).
+        box(harbour, 40.0, -10.0, 40.2, -9.8).
+    """)
+    places = [("b2", 40.1 + step / 50, -9.9 + step / 50) for step in range(10)]
+    rows = [("seen", 60 * number, 60 * number, *place) for number, place in enumerate(places)]
+    program.run(rows).report(tmp_path / "map.html", areas={"features": []})
+    browser.get((tmp_path / "map.html").as_uri())
+    wait_until_ready(browser)
+    browser.find_element("id", "maptab").click()
+    tracks = browser.execute_script("return window.cernis.map.tracks.map((t) => [...t.times])")
+    assert tracks == [[60 * number for number in range(10)]]
+    assert browser.execute_script("return window.cernis.model.meta.areas[0].name") == "harbour"
+    colours = browser.execute_async_script("""
+        const done = arguments[arguments.length - 1];
+        requestAnimationFrame(() => requestAnimationFrame(() => {
+          const canvas = document.querySelector(".mapcanvas");
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          done(new Set(new Uint32Array(data.buffer)).size);
+        }));
+    """)
+    assert colours > 20
+    assert "inside = harbour" in str(browser.find_element("class name", "legend").text)
+
+
 def test_nothing_went_wrong_in_the_console(page: Chrome) -> None:
+    # The log is that of all pages of this browser.
     assert page.get_log("browser") == []  # type: ignore[no-untyped-call]

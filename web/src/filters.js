@@ -45,7 +45,7 @@ function groupChoice(filters, changed) {
 function section(title, entries, counts, colour, hidden, changed) {
   const boxes = [];
   const list = make("ul", {}, ...entries.map((entry, i) => {
-    const box = make("input", { type: "checkbox", checked: true, onchange: () => {
+    const box = make("input", { type: "checkbox", checked: !hidden.has(i), onchange: () => {
       if (box.checked) hidden.delete(i);
       else hidden.add(i);
       changed();

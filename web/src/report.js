@@ -7,6 +7,7 @@ import { makeDescriber } from "./describe.js";
 import { $, make } from "./dom.js";
 import { makeFilters } from "./filters.js";
 import { listen } from "./gestures.js";
+import { makeMap } from "./map.js";
 import { makeMinimap } from "./minimap.js";
 import { makeModel } from "./model.js";
 import { readEmbedded } from "./payload.js";
@@ -14,6 +15,7 @@ import { fillSummary } from "./summary.js";
 import { makeTheme } from "./theme.js";
 import { makeTimeline } from "./timeline.js";
 import { makeClock } from "./times.js";
+import { placeColumns } from "./tracks.js";
 import { makeView } from "./view.js";
 
 const began = performance.now();
@@ -25,7 +27,7 @@ async function open() {
   $("title").textContent = meta.title;
   const clock = makeClock(meta);
   const view = makeView(0, meta.end);
-  const filters = { search: "", group: "entity", events: true, hiddenFluents: new Set(), hiddenEvents: new Set() };
+  const filters = { search: "", group: "entity", events: true, hiddenFluents: new Set(), hiddenEvents: quietEvents(meta) };
   const elements = { scroller: $("scroller"), canvas: $("lanes"), spacer: $("spacer"), selection: $("selection"), empty: $("empty") };
   const timeline = makeTimeline(elements, model, view, clock, filters);
   const minimap = makeMinimap($("minimap"), model, view, timeline);
@@ -37,11 +39,20 @@ async function open() {
     timeline.restyle();
     minimap.draw();
     curves.draw();
+    map?.draw();
   };
   const startTheme = makeTheme($("theme"), redraw);
   listen(elements, model, timeline, view, choices(timeline, describe, curves));
   searchBox(filters, timeline);
-  tabs(() => fillSummary($("summary"), model, clock, timeline));
+  const hasMap = placeColumns(model).some(Boolean) || (meta.areas ?? []).length > 0;
+  $("maptab").hidden = !hasMap;
+  let map = null;
+  tabs({
+    summary: () => fillSummary($("summary"), model, clock, timeline),
+    map: () => {
+      map = window.cernis.map = makeMap($("map"), model, view, timeline, clock, (found, event) => showPlace(model, clock, found, event));
+    },
+  }, () => map?.draw());
   new ResizeObserver(() => {
     timeline.resize();
     minimap.draw();
@@ -56,6 +67,11 @@ async function open() {
     window.cernis.workedFor = performance.now() - began;
     document.body.dataset.ready = "yes";
   }));
+}
+
+/** Events that are shown on the map, and on the timeline only if the reader wants it. */
+function quietEvents({ events }) {
+  return new Set([...events.keys()].filter((kind) => events[kind].quiet));
 }
 
 /** What hovering and choosing do. */
@@ -83,6 +99,18 @@ function choices(timeline, describe, curves) {
   };
 }
 
+/** The card of a place on the map: whose it is, when, and where. */
+function showPlace(model, clock, found, event) {
+  const card = $("card");
+  card.hidden = !found;
+  if (!found) return;
+  const [longitude, latitude] = found.at.map((each) => each.toFixed(5));
+  card.replaceChildren(make("h3", {}, model.entities[found.entity]),
+    make("p", {}, clock.exact(found.time)), make("p", {}, `${latitude}, ${longitude}`));
+  card.style.left = `${Math.min(event.clientX + 14, innerWidth - 240)}px`;
+  card.style.top = `${Math.min(event.clientY + 14, innerHeight - 90)}px`;
+}
+
 function searchBox(filters, timeline) {
   const box = $("search");
   box.addEventListener("input", () => {
@@ -108,8 +136,7 @@ function searchBox(filters, timeline) {
 }
 
 /** Pages of one report; a page is filled when it is first seen. */
-function tabs(fill) {
-  const fillers = { summary: fill };
+function tabs(fillers, seen) {
   const buttons = [...document.querySelectorAll("[role=tab]")];
   for (const button of buttons) {
     button.addEventListener("click", () => {
@@ -122,6 +149,7 @@ function tabs(fill) {
       }
       fillers[name]?.();
       delete fillers[name];
+      seen();
     });
   }
 }

@@ -165,16 +165,22 @@ class Result:
             for query, answer in self.as_of
         )
 
-    def report(self, path: str | Path, *, title: str | None = None, events: bool = True) -> Path:
+    def report(
+        self, path: str | Path, *, title: str | None = None, events: bool = True,
+        positions: pa.Table | None = None, areas: str | Path | Mapping[str, Any] | None = None,
+    ) -> Path:  # fmt: skip
         """Write a page for a browser into a file: a timeline of all intervals and events.
 
         The page needs no other file and no network. Without `events`, it has intervals only. With
-        answers as of each query, it shows what later queries have corrected.
+        answers as of each query, it shows what later queries have corrected. A map shows events
+        with a longitude and a latitude, `positions` (a table of `vessel, t, lon, lat`) and
+        `areas`, which are GeoJSON.
         """
-        from cernis.answers.reports.report_file import write_report
+        from cernis.answers.reports.report_file import ReportOptions, write_report
 
+        options = ReportOptions(title, events, positions, areas)
         return write_report(
-            path, self.origin, self.answer, self.summary, self.times, self.as_of, title, events
+            path, self.origin, self.answer, self.summary, self.times, options, self.as_of
         )
 
     def to_pandas(self) -> Any:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -102,16 +102,18 @@ class UncertainResult:
             lambda marked: fluent_frame(relation, marked, self._catalogue), table, means
         ))  # fmt: skip
 
-    def report(self, path: str | Path, *, title: str | None = None, events: bool = True) -> Path:
+    def report(
+        self, path: str | Path, *, title: str | None = None, events: bool = True,
+        positions: pa.Table | None = None, areas: str | Path | Mapping[str, Any] | None = None,
+    ) -> Path:  # fmt: skip
         """Write a page for a browser: credible intervals, and probabilities as bands.
 
-        The page needs no other file and no network. Without `events`, none are in it.
+        The page needs no other file and no network. Options are those of a certain result.
         """
-        from cernis.answers.reports.report_file import write_report
+        from cernis.answers.reports.report_file import ReportOptions, write_report
 
-        return write_report(
-            path, self.origin, self.answer, self.summary, self.times, (), title, events
-        )
+        options = ReportOptions(title, events, positions, areas)
+        return write_report(path, self.origin, self.answer, self.summary, self.times, options)
 
     def text(self) -> str:
         """One line for each pair: `holdsFor(F=V, [(start,end,probability),...]).`, sorted.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportOptions:
+class ReportCommand:
     """The options of `cernis report`."""
 
     rules: Rules
@@ -44,6 +44,10 @@ class ReportOptions:
     events: Annotated[
         bool, typer.Option(help="Show events and their attributes, beside what held.")
     ] = True
+    areas: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", readable=False, help="Areas for the map, as GeoJSON."),
+    ] = None
     window: Annotated[str | None, typer.Option(help="How far back a query sees: 7200, or 2h.")] = (
         None
     )
@@ -65,8 +69,8 @@ class ReportOptions:
     likely: UncertainOptions
 
 
-@takes(ReportOptions)
-def report(options: ReportOptions) -> None:
+@takes(ReportCommand)
+def report(options: ReportCommand) -> None:
     """Recognise, and write a page to look at: a timeline of what held when, and why."""
     program = load_program(
         options.rules, options.facts, options.dialect, options.time_unit, options.timezone,
@@ -77,7 +81,9 @@ def report(options: ReportOptions) -> None:
     try:
         result = _recognised(program, options)
         title = options.title or f"{options.rules.stem}: {', '.join(_names(options.inputs))}"
-        page = result.report(options.output, title=title, events=options.events)
+        page = result.report(
+            options.output, title=title, events=options.events, areas=options.areas
+        )
     except DataError as error:
         stop(str(error), 2)
     count = sum(len(table.starts) for table in result.answer.fluents.values())
@@ -85,7 +91,7 @@ def report(options: ReportOptions) -> None:
     say(f"{page}: {count:,} intervals, {size:.1f} MB; open it in a browser")
 
 
-def _recognised(program: Program, options: ReportOptions) -> Result | UncertainResult:
+def _recognised(program: Program, options: ReportCommand) -> Result | UncertainResult:
     from cernis.session.recognise import recognise, recognise_uncertain
     from cernis.session.settings import settings
 

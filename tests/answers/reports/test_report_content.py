@@ -34,7 +34,12 @@ def content_of(result: Any, **options: Any) -> tuple[dict[str, Any], dict[str, A
     """The facts and the columns of the report of a result."""
     as_of = getattr(result, "as_of", ())
     payload = report_file.report_payload(
-        result.origin, result.answer, result.summary, result.times, as_of, **options
+        result.origin,
+        result.answer,
+        result.summary,
+        result.times,
+        report_file.ReportOptions(**options),
+        as_of,
     )
     return unpacked(payload.packed())
 

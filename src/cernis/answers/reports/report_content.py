@@ -10,7 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.answers.reports.corrections import Corrections
-from cernis.answers.reports.report_events import EventKind, event_kinds, is_numeric
+from cernis.answers.reports.report_events import (
+    EventKind,
+    event_kinds,
+    is_numeric,
+    position_kind,
+)
 from cernis.answers.reports.report_lanes import LaneRows, Lanes, is_open, lanes_of, rows_of
 from cernis.answers.reports.text_codes import coded_texts
 from cernis.answers.time_output import TimeOutput
@@ -45,6 +50,7 @@ class ReportContent:
     records: Records | None
     corrections: Corrections | None = None
     with_events: bool = True
+    positions: pa.Table | None = None
     relations: list[Relation] = field(init=False)
     rows: LaneRows = field(init=False)
     bands: LaneRows = field(init=False)
@@ -77,6 +83,8 @@ class ReportContent:
             list(event_kinds(self.answer, self.records, self.checked.catalogue, hidden))
             if self.with_events else []
         )  # fmt: skip
+        if self.positions is not None:
+            self.kinds.append(position_kind(self.positions, self.times.scale))
 
 
 def pack_content(content: ReportContent, title: str) -> Payload:
@@ -244,6 +252,7 @@ class _Packing:
                 {
                     "name": kind.relation.name, "arity": kind.relation.arity,
                     "derived": kind.is_derived, "columns": list(kind.titles),
+                    "quiet": kind.is_quiet,
                 }
                 for kind in content.kinds
             ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from cernis.answers.answer_tables import values_of
 from cernis.answers.reports.report_lanes import argument_texts
 from cernis.check.catalogue import Catalogue
 from cernis.check.model import Relation
+from cernis.errors import DataError
 from cernis.evaluate.answer import Answer
 from cernis.kernels.array_types import Integers
 from cernis.records.arrow_arrays import as_arrow, as_numpy, as_text, as_texts
@@ -24,6 +26,9 @@ from cernis.records.record_columns import (
     Records,
     shown,
 )
+from cernis.syntax.time_scale import TimeScale
+
+_POSITION: Final = ("vessel", "t", "lon", "lat")
 
 
 @dataclass(slots=True)
@@ -39,6 +44,8 @@ class EventKind:
     columns: list[pa.Array]
     times: Integers
     places: Integers
+    is_quiet: bool = False
+    """Is it hidden from the timeline until the reader shows it?"""
 
     @property
     def entities(self) -> pa.Array:
@@ -66,6 +73,29 @@ def event_kinds(
         titles = catalogue.events[relation].argument_names
         none = np.full(len(table), -1)
         yield EventKind(relation, titles, True, columns, table.times, none)
+
+
+def position_kind(positions: pa.Table, scale: TimeScale) -> EventKind:
+    """Positions of entities as one more event: `vessel`, `t`, `lon` and `lat`, as for `geo`."""
+    missing = [name for name in _POSITION if name not in positions.column_names]
+    if missing:
+        raise DataError(
+            f"positions have no column {missing[0]}; they have {', '.join(positions.column_names)}"
+        )
+    vessel, times, *place = (positions[name].combine_chunks() for name in _POSITION)
+    if pa.types.is_timestamp(times.type):
+        times = times.cast(pa.timestamp(scale.unit), safe=False)
+    if not pa.types.is_integer(vessel.type):
+        vessel = vessel.cast(pa.string())
+    columns = [vessel, *(each.cast(pa.float64()) for each in place)]
+    points = np.asarray(times.cast(pa.int64()).to_numpy(zero_copy_only=False))
+    keeps = np.logical_and.reduce([np.isfinite(as_numpy(each)) for each in columns[1:]])
+    rows = as_arrow(np.flatnonzero(keeps))
+    return EventKind(
+        Relation("position", 3), ("vessel", "lon", "lat"), False,
+        [column.take(rows) for column in columns], points[keeps],
+        np.full(int(keeps.sum()), -1), True,
+    )  # fmt: skip
 
 
 def _by_relation(entry: tuple[object, RecordColumns]) -> Relation:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+
 from cernis.answers.reports.corrections import corrections
+from cernis.answers.reports.map_areas import fact_areas, geojson_areas
 from cernis.answers.reports.report_content import ReportContent, RunOrigin, pack_content
 from cernis.answers.reports.rule_texts import rule_texts
 from cernis.answers.reports.thresholds import thresholds_of
@@ -25,13 +29,22 @@ _LISTED: Final = 500
 NO_ORIGIN: Final = "this result does not know its program: ask the one of Program.run for a report"
 
 
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """What a report shows beside what was recognised."""
+
+    title: str | None = None
+    events: bool = True
+    positions: pa.Table | None = None
+    areas: str | Path | Mapping[str, Any] | None = None
+
+
 def write_report(
     path: str | Path, origin: RunOrigin | None, answer: Answer, summary: Summary,
-    times: TimeOutput, as_of: Iterable[tuple[int, Answer]] = (), title: str | None = None,
-    events: bool = True,
+    times: TimeOutput, options: ReportOptions, as_of: Iterable[tuple[int, Answer]] = (),
 ) -> Path:  # fmt: skip
     """Write the report of a run, and give the file it is in."""
-    payload = report_payload(origin, answer, summary, times, as_of, title, events)
+    payload = report_payload(origin, answer, summary, times, options, as_of)
     return write_page(path, report_page(payload.meta["title"], payload.base64()))
 
 
@@ -49,21 +62,24 @@ def write_page(path: str | Path, text: str) -> Path:
 
 def report_payload(
     origin: RunOrigin | None, answer: Answer, summary: Summary, times: TimeOutput,
-    as_of: Iterable[tuple[int, Answer]] = (), title: str | None = None, events: bool = True,
+    options: ReportOptions, as_of: Iterable[tuple[int, Answer]] = (),
 ) -> Payload:  # fmt: skip
     """The data of a report."""
     if origin is None:
         raise CernisError(NO_ORIGIN)
     checked = origin.checked
     content = ReportContent(
-        answer, checked, times, origin.read() if events else None, with_events=events
-    )
+        answer, checked, times, origin.read() if options.events else None,
+        with_events=options.events, positions=options.positions,
+    )  # fmt: skip
     answers = list(as_of)
     if len(answers) > 1:
         tick = checked.definitions.settings.tick
         content.corrections = corrections(answers, content.relations, tick)
-    payload = pack_content(content, title or "Report")
+    payload = pack_content(content, options.title or "Report")
     payload.meta["summary"] = _summary(summary)
+    given = [] if options.areas is None else geojson_areas(options.areas)
+    payload.meta["areas"] = [*given, *fact_areas(checked)]
     payload.meta["rules"] = rule_texts(checked)
     limits = thresholds_of(checked)
     for entry, kind in zip(payload.meta["events"], content.kinds, strict=True):

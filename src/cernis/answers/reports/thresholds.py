@@ -48,7 +48,7 @@ def _in_body(
         for literal in temporal(body) if isinstance(literal, Happens)
         for position, arg in enumerate(literal.event.args) if isinstance(arg, Variable)
     }  # fmt: skip
-    goals = [goal for goal in _conditions(body) if isinstance(goal, Compound)]
+    goals = [goal for goal in conditions_of(body) if isinstance(goal, Compound)]
     for goal in goals:
         if goal.functor not in _COMPARISONS or len(goal.args) != 2:
             continue
@@ -58,16 +58,16 @@ def _in_body(
                     yield places[side.name], value, text
 
 
-def _conditions(body: tuple[Literal, ...]) -> Iterator[Term]:
+def conditions_of(body: tuple[Literal, ...]) -> Iterator[Term]:
     """All goals of a body, those within disjunctions and negations too."""
     for literal in body:
         if isinstance(literal, Condition):
             yield from walk(literal.goal)
         elif isinstance(literal, Either):
             for branch in literal.branches:
-                yield from _conditions(branch)
+                yield from conditions_of(branch)
         elif isinstance(literal, Unless):
-            yield from _conditions(literal.body)
+            yield from conditions_of(literal.body)
 
 
 def _numbers(
@@ -86,7 +86,7 @@ def _fact_numbers(goal: Compound, position: int, checked: Checked) -> Iterator[t
     """The numbers at a position of the facts that agree with the constants of a goal."""
     relation = Relation(goal.functor, len(goal.args))
     rows = [
-        row for row in _facts(relation, checked)
+        row for row in fact_rows(relation, checked)
         if all(
             isinstance(arg, Variable) or _same(arg, row[place])
             for place, arg in enumerate(goal.args)
@@ -101,7 +101,8 @@ def _fact_numbers(goal: Compound, position: int, checked: Checked) -> Iterator[t
         yield float(number), f"{words} = {number}"
 
 
-def _facts(relation: Relation, checked: Checked) -> Iterator[Sequence[object]]:
+def fact_rows(relation: Relation, checked: Checked) -> Iterator[Sequence[object]]:
+    """The facts of a predicate, from tables and from clauses."""
     table = checked.tables.get(relation)
     if table is not None:
         yield from table.rows()
