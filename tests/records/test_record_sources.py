@@ -201,8 +201,8 @@ def test_rows_with_something_missing_or_wrong_are_set_aside(program: Program) ->
     })  # fmt: skip
     found = read(program, {"win_lottery": table})
     assert asides(found) == [
-        (2, "a time must be a whole number"),
-        (3, "a time must be a whole number"),
+        (2, "the time is missing"),
+        (3, "a time must be a whole number, or like 2026-03-29T03:00"),
         (4, "a value is missing"),
         (5, "a time must lie between -2^62 and 2^62"),
     ]
@@ -343,10 +343,11 @@ def test_text_where_a_number_is_compared_is_told() -> None:
 
 def test_broken_files_are_told(program: Program, tmp_path: Path) -> None:
     for name in ("broken.parquet", "broken.csv"):
-        (tmp_path / name).write_bytes(b"" if name.endswith("csv") else b"PAR1 no")
+        (tmp_path / name).write_bytes(b"PAR1 no")
         with pytest.raises(DataError) as error:
             program.run(tmp_path / name)
-        assert f"{name}: cannot be read" in str(error.value)
+        words = "is Parquet: give the file" if name.endswith("csv") else "cannot be read"
+        assert f"{name}: {words}" in str(error.value)
     (tmp_path / "broken.jsonl").write_text('{"name": \n[1, 2\n["win_lottery", 1, 1, "a"]\n')
     result = program.run(tmp_path / "broken.jsonl")
     assert [(a.line, a.reason) for a in result.summary.set_aside] == [
@@ -362,7 +363,7 @@ def test_strict_refuses_what_cannot_be_read(program: Program) -> None:
         program.run(text, strict=True)
     lines = str(error.value).splitlines()
     assert lines[0] == "7 of 8 records cannot be used"
-    assert lines[1] == "line:2: a time must be a whole number"
+    assert lines[1] == "line:2: a time must be a whole number, or like 2026-03-29T03:00"
     assert lines[-1] == "and 2 more"
     assert program.run("foo|1|1\nwin_lottery|1|1|a\n", strict=True).summary.ignored == {"foo": 1}
 

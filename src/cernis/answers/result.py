@@ -60,6 +60,8 @@ class Summary:
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
     """What about the input is probably not meant, such as columns that no name matches."""
+    notes: tuple[str, ...] = ()
+    """What is only good to know, such as columns that are not used."""
 
     @property
     def is_mostly_unused(self) -> bool:

@@ -105,9 +105,14 @@ def unused_records(summary: Summary, catalogue: Catalogue) -> list[str]:
 
 def warn_of_input(summary: Summary, catalogue: Catalogue, stacklevel: int = 3) -> None:
     """Warn of what about the input of a run is probably not meant, in one warning each."""
-    for text in summary.warnings:
+    for text in (*summary.warnings, *summary.remarks):
         warnings.warn(text, InputWarning, stacklevel=stacklevel)
     unused = unused_records(summary, catalogue)
+    if not unused and summary.set_aside:
+        count = len(summary.set_aside)
+        first = summary.set_aside[0]
+        text = f"{count:,} of {summary.records:,} records set aside, the first: {first}"
+        warnings.warn(text, InputWarning, stacklevel=stacklevel)
     if unused:
         text = "; ".join((f"{unused[0]}: {unused[1]}", *unused[2:]))
         warnings.warn(text, InputWarning, stacklevel=stacklevel)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cernis.cli.console import is_coloured, say
-from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
+from cernis.cli.program_arguments import Columns, Dialect, Facts, Rules, load_program, mapping_of
 
 
 class ExplanationFormat(StrEnum):
@@ -47,11 +47,13 @@ def explain(
         Path | None,
         typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
     ] = None,
+    columns: Columns = [],  # noqa: B006 - as above
 ) -> None:
     """Say why something held or happened, down to the records; or why it did not."""
     program = load_program(rules, facts, dialect)
     explanation = program.explain(
-        inputs, question, time, window=window, step=step, start=start, end=end, mapping=config
+        inputs, question, time, window=window, step=step, start=start, end=end,
+        mapping=mapping_of(config, columns),
     )
     if format_ is ExplanationFormat.JSON:
         say(explanation.json())

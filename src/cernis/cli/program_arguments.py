@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -50,6 +50,26 @@ RoundTimes = Annotated[
 Epoch = Annotated[
     bool, typer.Option("--epoch", help="Give times as whole numbers, though the input has dates.")
 ]
+Columns = Annotated[
+    list[str],
+    typer.Option(
+        "--map",
+        metavar="WHAT=COLUMN",
+        help="The column of a role or argument: occurrence=time, or of one relation: "
+        "spo2.value=sat. Also delimiter=; and encoding=latin-1.",
+    ),
+]
+
+
+def mapping_of(config: Path | None, columns: list[str]) -> Path | dict[str, Any] | None:
+    """What `--config` and `--map` say of columns, the latter first."""
+    from cernis.records.column_names import names_of_options
+    from cernis.records.mapping import said_in
+
+    if not columns:
+        return config
+    names = {"defaults": names_of_options(columns)}
+    return names if config is None else said_in(config, names["defaults"])
 
 
 def load_program(

@@ -18,6 +18,7 @@ import typer
 from cernis.cli.console import say, stop
 from cernis.cli.option_groups import takes
 from cernis.cli.program_arguments import (
+    Columns,
     Dialect,
     Epoch,
     Facts,
@@ -26,6 +27,7 @@ from cernis.cli.program_arguments import (
     TimeUnit,
     Timezone,
     load_program,
+    mapping_of,
 )
 from cernis.cli.spark_command import (
     SESSION_ZONE,
@@ -135,6 +137,7 @@ class RunOptions:
         Path | None,
         _file("--config", help="Which columns are what; else cernis.toml by the input, or here."),
     ] = None
+    columns: Columns = field(default_factory=list)
     allow_unused: Annotated[
         bool,
         typer.Option(
@@ -182,7 +185,8 @@ class RunOptions:
         if likely is not None and self.per_query:
             raise DataError("--per-query is about certain records: it does not go with --uncertain")
         return RunRequest(
-            program, self.inputs, chosen, self.config, self.strict, self.partitioned, likely,
+            program, self.inputs, chosen, mapping_of(self.config, self.columns), self.strict,
+            self.partitioned, likely,
             self.likely.probabilities,
         )  # fmt: skip
 
@@ -395,7 +399,7 @@ def record_lines(summary: Summary, times: TimeOutput | None = None) -> Iterator[
     for name, count, more in unused:
         if count:
             yield name, f"{count:,}{more}"
-    for remark in summary.remarks:
+    for remark in (*summary.remarks, *summary.notes):
         yield "note", remark
     start, end = (
         str(time) if times is None else times.text(time) for time in (summary.start, summary.end)

@@ -43,7 +43,7 @@ class RunRequest:
     program: Program
     inputs: list[Path]
     settings: Settings
-    config: Path | None
+    config: Path | Mapping[str, Any] | None
     strict: bool
     partitioned: bool = False
     """Is each entity in one part of the input?"""

@@ -9,10 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from cernis.errors import DataError
+from cernis.records.column_troubles import (
+    INDEX,
+    likely_argument,
+    line_to_add,
+    missing_column,
+    title_list,
+)
 from cernis.records.record_columns import RecordForm, RecordKind
 from cernis.records.record_shapes import Shapes
 
@@ -27,6 +34,8 @@ _OPTIONAL: Final = ("arrival", "start", "end", "retracts", "probability")
 
 
 _IN_ORDER: Final = "cernis.arguments"
+_UNSAID: Final = ("open", INDEX)
+"""Columns of which nothing is said when they are not used."""
 
 
 def is_in_order(metadata: Mapping[Any, Any] | None) -> bool:
@@ -67,6 +76,8 @@ class TableForm:
     """The columns of the value, of a fluent, and of the arguments."""
     warning: str = ""
     """Why the columns may be others than meant: their order was all there was to go by."""
+    note: str = ""
+    """Which columns are not used, if any."""
 
 
 def table_form(
@@ -108,6 +119,9 @@ def relation_title(titles: Sequence[str], shapes: Shapes, name: str = "") -> str
 
     If the table is called as a relation that has an argument of that title, it is one of that.
     """
+    said = shapes.names.column("name")
+    if said is not None and said in titles:
+        return said
     relation_column = next((title for title in NAMES if title in titles), None)
     if relation_column is None or not name:
         return relation_column
@@ -116,6 +130,18 @@ def relation_title(titles: Sequence[str], shapes: Shapes, name: str = "") -> str
         if folded(relation_column) in {folded(slot) for slot in shapes.slot_names(name)}
         else relation_column
     )
+
+
+def likely_relation(titles: Sequence[str], shapes: Shapes) -> str:
+    """The relation of the input that a table is probably of, by its columns; else the first."""
+    widths = {}
+    for name in shapes.input_names:
+        try:
+            form = table_form(name, titles, shapes, name)
+        except DataError:
+            continue
+        widths[name] = (not form.warning, form.form.width)
+    return max(widths, key=widths.__getitem__) if widths else (shapes.input_names or ["go_to"])[0]
 
 
 def folded(title: str) -> str:
@@ -156,11 +182,18 @@ class _Matching:
         self._source = source or name
         self._ids = ids
         self._listed = listed
-        self._all = ", ".join(titles)
+        self._given = list(titles)
         if ids is not None and ids not in titles:
-            raise DataError(f"{self._source} has no column {ids} of ids; there are {self._all}")
+            raise DataError(
+                f"{self._source} has no column {ids} of ids; there are {title_list(titles)}"
+            )
         refuse_duplicates(titles, self._source)
-        self._titles = [title for title in titles if title != ids]
+        called = shapes.names.called(name, titles)
+        self._original = dict(zip(called, titles, strict=True))
+        self._titles = [
+            word for word, title in zip(called, titles, strict=True) if title not in (ids, INDEX)
+        ]
+        self._all = ", ".join(self._titles)
         self._roles = _roles(self._titles)
 
     def result(self) -> TableForm:
@@ -169,9 +202,47 @@ class _Matching:
         fitting = [table for table in tables if len(table.columns) == table.form.width]
         with_value = [table for table in fitting if table.titles.value is not None]
         chosen = with_value or fitting
+        if not chosen and not self._listed:
+            by_name = [each for each in map(self._by_name, tables) if each is not None]
+            widest = max((each.form.width for each in by_name), default=0)
+            chosen = [each for each in by_name if each.form.width == widest]
         if len(chosen) != 1:
             raise DataError(self._misfit(tables, chosen))
-        return self._ordered(chosen[0])
+        return self._as_given(self._ordered(chosen[0]))
+
+    def _by_name(self, table: TableForm) -> TableForm | None:
+        """The table without the columns that are no arguments, if all arguments have a name."""
+        first = int(table.titles.value is not None)
+        columns = table.columns[first:]
+        for naming in self._shapes.namings(table.form):
+            names = naming[first:]
+            places = matched(columns, names)
+            if all(names) and len(places) == len(names):
+                kept = tuple(columns[place] for place in sorted(places.values()))
+                titles = replace(table.titles, arguments=kept)
+                return TableForm(table.form, titles, (*table.columns[:first], *kept))
+        return None
+
+    def _as_given(self, table: TableForm) -> TableForm:
+        """The table with the titles that it has, and with a note of columns that are not used."""
+        titles = table.titles
+        back = self._back
+        restored = Titles(
+            back(titles.arrival), self._original[titles.start], back(titles.end),
+            back(titles.value), tuple(self._original[each] for each in titles.arguments),
+            back(titles.retracts), back(titles.probability), titles.ids,
+        )  # fmt: skip
+        columns = tuple(self._original[title] for title in table.columns)
+        unused = [t for t in self._given if t not in (*restored.used, *_UNSAID)]
+        note = ""
+        if unused:
+            words = "the column" if len(unused) == 1 else "the columns"
+            verb = "is" if len(unused) == 1 else "are"
+            note = f"{self._source}: {words} {', '.join(unused)} {verb} not used"
+        return TableForm(table.form, restored, columns, table.warning, note)
+
+    def _back(self, title: str | None) -> str | None:
+        return None if title is None else self._original[title]
 
     def _forms(self) -> Iterator[RecordForm]:
         """The forms that rows with these times may have."""
@@ -179,11 +250,23 @@ class _Matching:
         on_interval = "occurrence" not in roles
         if on_interval and not {"start", "end"} <= set(roles):
             missing = "end" if "start" in roles else "occurrence"
-            raise DataError(f"{self._source} has no column {missing}; there are {self._all}")
+            raise DataError(self._missing(missing))
         for kind in (RecordKind.INTERVAL,) if on_interval else (RecordKind.EVENT, RecordKind.POINT):
             for relation in self._shapes.relations(self._name, kind):
                 if relation.name == self._name:
                     yield RecordForm(relation, kind)
+
+    def _missing(self, role: str) -> str:
+        """A column of times is missing: which one it probably is, and what to write."""
+        every = [
+            RecordForm(relation, kind)
+            for kind in RecordKind
+            for relation in self._shapes.relations(self._name, kind)
+        ]
+        names = self._shapes.slot_titles(every[0]) if len(every) == 1 else []
+        taken = {folded(name) for name in names}
+        free = [title for title in self._given if folded(title) not in taken]
+        return missing_column(self._source, role, self._given, names, free)
 
     def _table(self, form: RecordForm) -> TableForm:
         """The table as one of a form: columns in the order of the table, the value first."""
@@ -238,9 +321,19 @@ class _Matching:
         shown = ", ".join(name or "(no name)" for name in names)
         return (
             f"{self._source}: some columns are called as arguments of {self._name}, and some are "
-            f"not: the columns are {', '.join(columns)}, the arguments {shown}; rename columns, "
-            "or say in cernis.toml which are what"
+            f"not: the columns are {', '.join(columns)}, the arguments {shown}; "
+            f"{self._rename(columns, names)}"
         )
+
+    def _rename(self, columns: Sequence[str], names: Sequence[str]) -> str:
+        """What to write for the first argument without a column."""
+        present = {folded(title) for title in columns}
+        absent = [name for name in names if name and folded(name) not in present]
+        free = [title for title in columns if folded(title) not in {folded(n) for n in names}]
+        if not absent:
+            return "rename columns, or say in cernis.toml which are what"
+        guess = likely_argument(absent[0], free) or (free[0] if len(free) == 1 else None)
+        return line_to_add(absent[0], None if guess is None else self._original[guess])
 
     def _by_position(self, form: RecordForm, columns: Sequence[str]) -> str:
         names = self._shapes.slot_titles(form)[-len(columns) :]
@@ -265,7 +358,7 @@ class _Matching:
         many = "" if wanted == "1" else "s"
         return (
             f"{self._name} has {wanted} column{many} beside the times{shown}, "
-            f"not {len(columns)}: {', '.join(columns)}"
+            f"not {len(columns)}: {title_list(columns)}; {self._rename(columns, names)}"
         )
 
 

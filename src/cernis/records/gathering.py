@@ -13,6 +13,7 @@ from cernis.errors import DataError
 from cernis.kernels.array_types import Booleans, Integers
 from cernis.knowledge.ground_values import Value
 from cernis.records.column_titles import TableForm
+from cernis.records.declared_values import as_declared, not_declared, value_as_declared
 from cernis.records.record_columns import (
     INFINITE,
     ClockTimes,
@@ -23,6 +24,7 @@ from cernis.records.record_columns import (
     Records,
     SetAside,
     SourceLines,
+    cell,
     column_of,
     fits,
     in_order,
@@ -104,6 +106,7 @@ class Gathering:
     _aside: list[tuple[int, SetAside]] = field(default_factory=list)
     _ignored: dict[str, int] = field(default_factory=dict)
     _warnings: dict[str, None] = field(default_factory=dict)
+    _notes: dict[str, None] = field(default_factory=dict)
     _clock: list[ClockTimes] = field(default_factory=list)
     _skipped: list[SetAside] = field(default_factory=list)
 
@@ -125,9 +128,35 @@ class Gathering:
             for row in np.flatnonzero(large).tolist():
                 self._set_aside(int(part.places[row]), TOO_LARGE, text(row))
             part, text = part.take(~large), _text_of_rows(text, ~large)
+        part, text = self._declared(part, text)
         part = self._certain(part, text)
         if len(part):
             self._parts.setdefault(part.form, []).append(part)
+
+    def _declared(
+        self, part: RecordColumns, text: Callable[[int], str]
+    ) -> tuple[RecordColumns, Callable[[int], str]]:
+        """The records whose values are numbers, where a declaration says so."""
+        kept = np.ones(len(part), np.bool_)
+        for at_column, declared in enumerate(self.shapes.declared_numbers(part.form)):
+            if not declared:
+                continue
+            column, wrong = as_declared(part.columns[at_column], declared)
+            part.columns[at_column] = column
+            for row in [] if wrong is None else np.flatnonzero(wrong & kept).tolist():
+                name = self.shapes.slot_titles(part.form)[at_column]
+                words = not_declared(name, cell(column, row), declared)
+                self._set_aside(int(part.places[row]), words, text(row))
+            if wrong is not None:
+                kept &= ~wrong
+        if kept.all():
+            return part, text
+        part = part.take(kept)
+        columns = part.columns
+        for at_column, declared in enumerate(self.shapes.declared_numbers(part.form)):
+            if declared:
+                columns[at_column] = as_declared(columns[at_column], declared)[0]
+        return part, _text_of_rows(text, kept)
 
     def _certain(self, part: RecordColumns, text: Callable[[int], str] | None) -> RecordColumns:
         """The records whose probabilities can be; in a run of certain ones, those that are 1."""
@@ -149,6 +178,16 @@ class Gathering:
     ) -> None:  # fmt: skip
         """Take one record in, whose times can be."""
         self.count += 1
+        values = list(values)
+        for number, declared in enumerate(self.shapes.declared_numbers(form)):
+            if not declared:
+                continue
+            values[number], is_number = value_as_declared(values[number], declared)
+            if not is_number:
+                name = self.shapes.slot_titles(form)[number]
+                one = _Rows([times], [values], [place], [retracts], [chance]).columns(form)
+                self._set_aside(place, not_declared(name, values[number], declared), one.text(0))
+                return
         if not all(map(fits, values)) or (id is not None and not fits(id)):
             one = _Rows([times], [values], [place], [retracts], [chance]).columns(form)
             self._set_aside(place, TOO_LARGE, one.text(0))
@@ -197,6 +236,11 @@ class Gathering:
         if text:
             self._warnings[text] = None
 
+    def note(self, text: str) -> None:
+        """Something about the input is worth a word; nothing is said twice."""
+        if text:
+            self._notes[text] = None
+
     def ignore(self, name: str, count: int) -> None:
         """So many records are of a name that no rule mentions."""
         self.count += count
@@ -242,7 +286,7 @@ class Gathering:
             {form: one_below_the_other(parts) for form, parts in self._parts.items()},
             in_order(self._aside), dict(sorted(self._ignored.items())), self.count, self.sources,
             warnings=list(self._warnings), clock=self._clock_times(), skipped=self._skipped,
-            dated=self.dated,
+            dated=self.dated, notes=list(self._notes),
         )  # fmt: skip
 
     def records(self) -> Records:
@@ -262,6 +306,7 @@ class Gathering:
         return Records(
             relations, in_order(self._aside), dict(sorted(self._ignored.items())), self.count,
             self.sources, retractions, list(self._warnings), dated=self.dated,
+            notes=list(self._notes),
         )  # fmt: skip
 
 

@@ -1,28 +1,32 @@
-"""`cernis.toml`: which columns of a file are the times, the value and the arguments of a relation.
+"""`cernis.toml`: which columns of a table are the times, the value and the arguments of a relation.
 
-Each mapping is a table `[[input]]` with the keys `file` (a name or a pattern), `relation`,
-`occurrence` or `start` and `end`, and where needed `arrival`, `value`, `probability`, `arguments`,
-`where` (which rows) and `delimiter`.
+`[defaults]` says what columns are called: `occurrence = "time"`, and for one relation alone
+`[defaults.spo2]`. Each mapping is a table `[[input]]` with the keys `relation`, `occurrence` or
+`start` and `end`, and where needed `file` (a name or a pattern; else the file or table that is
+called as the relation), `arrival`, `value`, `probability`, `arguments`, `where` (which rows),
+`delimiter` and `encoding`.
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
 
 from cernis.errors import DataError
+from cernis.records.column_names import NO_NAMES, ColumnNames, column_names
 from cernis.records.column_titles import Titles
 
 FILE_NAME: Final = "cernis.toml"
 _TEXTS: Final = (
     "file", "relation", "arrival", "occurrence", "start", "end", "value", "probability",
-    "delimiter",
+    "delimiter", "encoding",
 )  # fmt: skip
 _KEYS: Final = (*_TEXTS, "arguments", "where")
+_SECTIONS: Final = frozenset({"defaults", "input"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +37,13 @@ class InputMapping:
     relation: str
     titles: Titles
     where: tuple[tuple[str, Any], ...] = ()
-    delimiter: str = ","
+    delimiter: str | None = None
+    encoding: str | None = None
 
     def is_for(self, file: Path) -> bool:
         """Is it about this file? Its name or the end of its path must match."""
+        if not self.file:
+            return file.stem == self.relation
         return fnmatch(file.name, self.file) or fnmatch(file.as_posix(), f"*/{self.file}")
 
 
@@ -45,6 +52,12 @@ class Mappings:
     """All mappings of a `cernis.toml`."""
 
     inputs: tuple[InputMapping, ...] = ()
+    names: ColumnNames = NO_NAMES
+    """What columns are called, of all files and tables that no mapping is about."""
+
+    def of_table(self, relation: str) -> list[InputMapping]:
+        """The mappings about a table in memory: those of its relation that name no file."""
+        return [each for each in self.inputs if not each.file and each.relation == relation]
 
     def of(self, file: Path) -> list[InputMapping]:
         """The mappings about a file; there may be one for each of several relations."""
@@ -57,11 +70,25 @@ def read_mappings(
     """The mappings of a file, or of what one would hold; those that have been read already.
 
     Without any, those of the `cernis.toml` in a folder, or else in the current one, if there is.
+    Names of columns alone go before what that file says; inputs are in place of it.
     """
     if isinstance(source, Mappings):
         return source
     if isinstance(source, Mapping):
-        return _mappings(source, "the mapping")
+        said = _mappings(source if _SECTIONS & set(source) else {"defaults": source}, "the mapping")
+        if said.inputs:
+            return said
+        in_file = _mappings_of_file(None, beside)
+        return replace(in_file, names=said.names.over(in_file.names))
+    return _mappings_of_file(source, beside)
+
+
+def read_names(source: str | Path | Mapping[str, Any] | Mappings | None) -> Mappings:
+    """The mappings for tables in memory: those that are said; no file is looked for."""
+    return Mappings() if source is None else read_mappings(source, Path(FILE_NAME).parent)
+
+
+def _mappings_of_file(source: str | Path | None, beside: Path) -> Mappings:
     candidates = [beside / FILE_NAME, Path(FILE_NAME)] if source is None else [Path(source)]
     file = next((each for each in candidates if source is not None or each.is_file()), None)
     if file is None:
@@ -74,12 +101,35 @@ def read_mappings(
         raise DataError(f"{file}: {error}") from None
 
 
+def said_in(file: Path, names: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file says of columns, with these names before its own."""
+    try:
+        said = tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{file}: {error}") from None
+    _mappings(said, str(file))
+    return {**said, "defaults": {**said.get("defaults", {}), **names}}
+
+
 def _mappings(data: Mapping[str, Any], source: str) -> Mappings:
+    for key in data:
+        if key not in _SECTIONS:
+            raise DataError(
+                f"{source}: there is no section {key}; there are [defaults] and [[input]]"
+            )
     entries = data.get("input", [])
+    defaults = data.get("defaults", {})
+    if not isinstance(defaults, Mapping):
+        raise DataError(f"{source}: write [defaults], with one bracket, before names of columns")
     if not isinstance(entries, list):
         raise DataError(f"{source}: write [[input]], with two brackets, before each mapping")
     return Mappings(
-        tuple(_input(entry, f"{source}: input {number}") for number, entry in enumerate(entries, 1))
+        tuple(
+            _input(entry, f"{source}: input {number}") for number, entry in enumerate(entries, 1)
+        ),
+        column_names(defaults, f"{source}: defaults"),
     )
 
 
@@ -89,9 +139,8 @@ def _input(entry: Any, source: str) -> InputMapping:
     for key in entry:
         if key not in _KEYS:
             raise DataError(f"{source}: there is no key {key}; there are {', '.join(_KEYS)}")
-    for key in ("file", "relation"):
-        if key not in entry:
-            raise DataError(f"{source}: {key} is missing")
+    if "relation" not in entry:
+        raise DataError(f"{source}: relation is missing")
     for key in _TEXTS:
         if not isinstance(entry.get(key, ""), str):
             raise DataError(f"{source}: {key} must be text")
@@ -102,8 +151,10 @@ def _input(entry: Any, source: str) -> InputMapping:
     if not isinstance(where, Mapping):
         raise DataError(f"{source}: where must be a table of columns and values")
     titles = _titles(entry, tuple(arguments), source)
-    delimiter = entry.get("delimiter", ",")
-    return InputMapping(entry["file"], entry["relation"], titles, tuple(where.items()), delimiter)
+    return InputMapping(
+        entry.get("file", ""), entry["relation"], titles, tuple(where.items()),
+        entry.get("delimiter"), entry.get("encoding"),
+    )  # fmt: skip
 
 
 def _titles(entry: Mapping[str, Any], arguments: tuple[str, ...], source: str) -> Titles:

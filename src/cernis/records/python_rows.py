@@ -191,6 +191,7 @@ def _by_title(raw: _RawRecord, row: Mapping[Any, Any], gathering: Gathering) -> 
     if isinstance(table, str):
         raise Unusable(table)
     gathering.warn(table.warning)
+    gathering.note(table.note)
     fields, titles = {str(title): value for title, value in row.items()}, table.titles
     start = fields[titles.start]
     times = [start if titles.arrival is None else fields[titles.arrival], start]

@@ -311,6 +311,8 @@ class Records:
     """Files of a stream that were not read."""
     dated: bool = False
     """Was any time a date or time, and not a whole number?"""
+    notes: list[str] = field(default_factory=list)
+    """What else there is to say about the input, such as columns that are not used."""
 
     @property
     def uncertain(self) -> frozenset[Relation]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 
 from cernis.check.catalogue import EventEntry, FluentEntry
 from cernis.check.checker import Checked
 from cernis.check.declarations import declared_type
 from cernis.check.model import FluentKind, InputShape, Pair, Relation, flatten
 from cernis.knowledge.ground_values import Value, term_of, value
+from cernis.records.column_names import NO_NAMES, ColumnNames
+from cernis.records.declared_values import NUMBERS
 from cernis.records.record_columns import RecordForm, RecordKind
 from cernis.syntax.tree import Compound, Term
 
@@ -16,8 +19,9 @@ from cernis.syntax.tree import Compound, Term
 class Shapes:
     """Tells forms of records by the events and fluents of a program."""
 
-    def __init__(self, checked: Checked) -> None:
+    def __init__(self, checked: Checked, names: ColumnNames = NO_NAMES) -> None:
         catalogue = checked.catalogue
+        self.names = names
         self._types = checked.types
         self.time_scale = checked.definitions.settings.time
         self._catalogue = catalogue
@@ -38,6 +42,7 @@ class Shapes:
                 self._defined.add(relation.name)
         self._known: dict[tuple[str, int], RecordForm | str | None] = {}
         self._texts: dict[RecordForm, list[bool]] = {}
+        self._numbers: dict[RecordForm, list[str]] = {}
         self._namings: dict[RecordForm, list[tuple[str, ...]]] = {}
 
     def _enter(self, relation: Relation) -> str:
@@ -61,13 +66,36 @@ class Shapes:
     def declared_text(self, form: RecordForm) -> list[bool]:
         """Which columns of a form a declaration says to be text, whatever they look like."""
         if form not in self._texts:
-            declared = self._entry(form).declaration
-            slots: tuple[Term, ...] = () if declared is None else declared.args
-            if isinstance(declared, Pair):
-                slots = (declared.value, *slots)
-            is_text = [declared_type(slot) == "text" for slot in slots]
-            self._texts[form] = is_text or [False] * form.width
+            self._texts[form] = [each == "text" for each in self._declared_types(form)]
         return self._texts[form]
+
+    def declared_numbers(self, form: RecordForm) -> list[str]:
+        """Which columns of a form a declaration says to be numbers, and of which type; else ""."""
+        if form not in self._numbers:
+            types = self._declared_types(form)
+            self._numbers[form] = [each if each in NUMBERS else "" for each in types]
+        return self._numbers[form]
+
+    def _declared_types(self, form: RecordForm) -> list[str]:
+        declared = self._entry(form).declaration
+        slots: tuple[Term, ...] = () if declared is None else declared.args
+        if isinstance(declared, Pair):
+            slots = (declared.value, *slots)
+        return [declared_type(slot) or "" for slot in slots] or [""] * form.width
+
+    def named(self, names: ColumnNames) -> Shapes:
+        """The same shapes, for tables whose columns are called otherwise."""
+        if names == self.names:
+            return self
+        names.check({name: self.slot_names(name) for name in self.input_names})
+        other = copy(self)
+        other.names = names
+        return other
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names that records of tables may have."""
+        return sorted({*self._events, *self._fluents})
 
     def is_nested(self, name: str) -> bool:
         """Has some relation of this name arguments that are compound terms?"""
@@ -145,8 +173,20 @@ class Shapes:
             known = [*self._events.get(name, ()), *(own for own, _ in self._fluents.get(name, ()))]
             return f"{name} has other arguments: rules speak of {', '.join(r.name for r in known)}"
         if name in self._events or name in self._fluents:
-            return f"{name} has {_either(self._wanted(name))} fields, not {fields}"
+            layout = self._layout(name)
+            return f"{name} has {_either(self._wanted(name))} fields{layout}, not {fields}"
         return f"{name} is defined by rules" if name in self._defined else None
+
+    def _layout(self, name: str) -> str:
+        """The fields of the records of a name, if there is one form of them."""
+        forms = [
+            RecordForm(relation, kind)
+            for kind in RecordKind
+            for relation in self.relations(name, kind)
+        ]
+        if len(forms) != 1:
+            return ""
+        return f" ({', '.join(['name', *forms[0].titles, *self.slot_titles(forms[0])])})"
 
     def _wanted(self, name: str) -> set[int]:
         """The numbers of fields that records of a name may have."""

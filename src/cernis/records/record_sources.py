@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
@@ -15,9 +16,11 @@ import pyarrow.compute as pc
 from cernis.check.checker import Checked
 from cernis.errors import DataError
 from cernis.kernels.array_types import Booleans
-from cernis.records.column_titles import refuse_duplicates, relation_title
+from cernis.records.column_names import ColumnNames
+from cernis.records.column_titles import likely_relation, refuse_duplicates, relation_title
+from cernis.records.column_troubles import seems_separated
 from cernis.records.gathering import Gathering
-from cernis.records.mapping import InputMapping, Mappings, read_mappings
+from cernis.records.mapping import InputMapping, Mappings, read_mappings, read_names
 from cernis.records.python_rows import add_json_lines, add_rows
 from cernis.records.record_columns import Records
 from cernis.records.record_shapes import Shapes
@@ -30,7 +33,7 @@ from cernis.records.tabular import (
     without_dictionary,
 )
 from cernis.records.text_records import read_stream
-from cernis.records.text_tables import TextTable, read_text_table
+from cernis.records.text_tables import TextTable, read_text_table, refuse_other_formats
 
 Events: TypeAlias = Any
 """What `read_events` takes. No type says it: a data frame of any library is welcome."""
@@ -118,10 +121,19 @@ class _Reader:
     def add(self, events: Events) -> None:
         """Take in events of any form."""
         if is_table(events):
-            add_mixed_table(as_table(events), self.gathering, "")
+            with self._named(read_names(self._mapping).names):
+                add_mixed_table(as_table(events), self.gathering, "")
         elif isinstance(events, Mapping):
-            for name, own in events.items():
-                self._add_relation(str(name), own)
+            refuse_one_record(events)
+            mappings = read_names(self._mapping)
+            for name, rows in events.items():
+                self._add_relation(str(name), rows, mappings)
+        elif isinstance(events, tuple) and len(events) > 2 and not is_table(events[0]):
+            raise DataError(
+                f"{events!r:.100} is one record: give a list of records, [{events!r:.50}]"
+                if isinstance(events[0], str) and not all(isinstance(e, str) for e in events)
+                else f"{events!r:.100}: give a list, in place of a tuple"
+            )
         elif isinstance(events, str) and ("\n" in events or _is_record(events)):
             read_stream(io.BytesIO(events.encode()), "", self.gathering, self._progress)
         elif isinstance(events, str | Path):
@@ -133,9 +145,27 @@ class _Reader:
                 f"events cannot be a {type(events).__name__}; give tables, rows or files"
             )
 
-    def _add_relation(self, name: str, rows: Events) -> None:
+    @contextmanager
+    def _named(self, names: ColumnNames) -> Iterator[None]:
+        """Read tables whose columns are called otherwise."""
+        shapes = self.gathering.shapes
+        self.gathering.shapes = shapes.named(names)
+        try:
+            yield
+        finally:
+            self.gathering.shapes = shapes
+
+    def _add_relation(self, name: str, rows: Events, mappings: Mappings) -> None:
+        if isinstance(rows, Mapping) and all(map(is_column, rows.values())):
+            rows = as_table(dict(rows))
         if is_table(rows):
-            add_table(name, as_table(rows), self.gathering, name)
+            table = as_table(rows)
+            mapped = mappings.of_table(name)
+            for mapping in mapped:
+                self._take_mapped(name, table, mapping)
+            if not mapped:
+                with self._named(mappings.names):
+                    add_table(name, table, self.gathering, name)
         elif isinstance(rows, Iterable) and not isinstance(rows, str | bytes | Mapping):
             add_rows(rows, self.gathering, name, name)
         else:
@@ -167,30 +197,87 @@ class _Reader:
             read_stream(sys.stdin.buffer, "standard input", self.gathering, self._progress)
             return
         see(file)
-        mappings = read_mappings(self._mapping, file.parent).of(file)
+        known = read_mappings(self._mapping, file.parent)
+        mappings = known.of(file)
         if mappings:
             self._add_mapped(file, mappings)
-        elif file.suffix.lower() in _PARQUET:
+            self._progress(file.stat().st_size)
+            return
+        with self._named(known.names):
+            self._add_by_ending(file)
+
+    def _add_by_ending(self, file: Path) -> None:
+        names = self.gathering.shapes.names
+        if file.suffix.lower() in _PARQUET:
             self._add_own(file, _guarded(file, lambda: _parquet(file)))
         elif file.suffix.lower() in _JSON:
             with _opened(file) as stream:
                 add_json_lines(stream, self.gathering, str(file))
         elif file.suffix.lower() in _TABLES and not _has_bars(file):
-            self._add_own(file, _guarded(file, lambda: read_text_table(file, _delimiter(file))))
+            delimiter = _delimiter(file, names.column("delimiter"))
+            encoding = names.column("encoding")
+            table = _guarded(file, lambda: read_text_table(file, delimiter, encoding))
+            self._add_own(file, self._checked_text(file, table, delimiter))
         else:
             with _opened(file) as stream:
+                refuse_other_formats(file, stream.read(16))
+                stream.seek(0)
                 read_stream(stream, str(file), self.gathering, self._progress)
             return
         self._progress(file.stat().st_size)
 
     def _add_own(self, file: Path, table: pa.Table | TextTable) -> None:
         """A table that says itself what it is, by its columns or by the name of its file."""
-        shapes = self.gathering.shapes
-        is_text = isinstance(table, TextTable)
-        if not is_text and relation_title(table.column_names, shapes, file.stem):
+        if self._is_mixed(file, table):
             add_mixed_table(table, self.gathering, str(file))
         else:
+            self._say_of_name(file.stem, table)
             add_table(file.stem, table, self.gathering, str(file))
+
+    def _is_mixed(self, file: Path, table: pa.Table | TextTable) -> bool:
+        """Does the table say in a column of which relation each row is?
+
+        If the file is called as a relation, only a column with the name of some relation does.
+        """
+        shapes = self.gathering.shapes
+        title = relation_title(table.column_names, shapes, file.stem)
+        if title is None or not table.num_rows:
+            return False
+        if not shapes.knows(file.stem) or shapes.names.column("name") == title:
+            return True
+        names = pc.unique(without_dictionary(table.column(title)))
+        return any(shapes.knows(str(name)) for name in names.to_pylist())
+
+    def _say_of_name(self, name: str, table: pa.Table | TextTable) -> None:
+        """The rows of a file that is called as no relation are not used: say what would help."""
+        shapes = self.gathering.shapes
+        known = shapes.input_names
+        if not shapes.knows(name) and table.num_rows and known:
+            relation = likely_relation(table.column_names, shapes)
+            self.gathering.warn(
+                f"the rows of {name} are of no relation: the file is called so, and there is no "
+                f"column name; the input is {', '.join(known[:_SHOWN])}. Call the file "
+                f"{relation}, or give its table as {{'{relation}': table}}"
+            )
+
+    def _checked_text(self, file: Path, table: TextTable, delimiter: str) -> TextTable:
+        """The table; lines that do not fit are set aside, another delimiter is an error."""
+        titles = table.column_names
+        if not titles:
+            self.gathering.warn(f"{file} is empty: it has not even titles")
+        elif len(titles) == 1 and (sign := seems_separated(titles[0], delimiter)):
+            shown = "\\t" if sign == "\t" else sign
+            raise DataError(
+                f"{file}: its first line seems to have {sign!r} between titles, and not "
+                f'{delimiter!r}: write delimiter = "{shown}" under [defaults] in cernis.toml, or '
+                f"say --map delimiter='{shown}', or mapping={{'delimiter': '{shown}'}}"
+            )
+        if table.ragged:
+            first = self.gathering.sources.begin(str(file))
+            for each in table.ragged:
+                self.gathering.set_aside(first + each.line - 1, each.reason, each.text)
+            self.gathering.sources.grow(max(each.line for each in table.ragged))
+        return table
 
     def _add_mapped(self, file: Path, mappings: list[InputMapping]) -> None:
         ending = file.suffix.lower()
@@ -200,24 +287,34 @@ class _Reader:
             elif ending in _JSON:
                 table = _guarded(file, lambda: _json(file))
             else:
-                table = _guarded(file, lambda m=mapping: read_text_table(file, m.delimiter))  # type: ignore[misc]
-            self._check_columns(file, table, mapping)
-            chosen = _chosen(table, mapping)
-            add_table(
-                mapping.relation, table, self.gathering, str(file), mapping.titles,
-                chosen=chosen,
-            )  # fmt: skip
+                delimiter, encoding = mapping.delimiter or _delimiter(file), mapping.encoding
+                table = _guarded(
+                    file,
+                    lambda d=delimiter, e=encoding: read_text_table(file, d, e),  # type: ignore[misc]
+                )
+                self._checked_text(file, table, delimiter)
+            self._take_mapped(str(file), table, mapping)
+
+    def _take_mapped(self, source: str, table: pa.Table | TextTable, mapping: InputMapping) -> None:
+        """Take in the rows of a table that a mapping is about."""
+        if not table.column_names and not table.num_rows:
+            return
+        self._check_columns(source, table, mapping)
+        add_table(
+            mapping.relation, table, self.gathering, source, mapping.titles,
+            chosen=_chosen(table, mapping),
+        )  # fmt: skip
 
     def _check_columns(
-        self, file: Path, table: pa.Table | TextTable, mapping: InputMapping
+        self, source: str, table: pa.Table | TextTable, mapping: InputMapping
     ) -> None:
         wanted = [*mapping.titles.used, *(title for title, _ in mapping.where)]
-        refuse_duplicates([t for t in table.column_names if t in wanted], str(file))
+        refuse_duplicates([t for t in table.column_names if t in wanted], source)
         for title in wanted:
             if title not in table.column_names:
                 there = ", ".join(table.column_names)
                 raise DataError(
-                    f"{file} has no column {title}, which {mapping.relation} is to be read from; "
+                    f"{source} has no column {title}, which {mapping.relation} is to be read from; "
                     f"there are {there}"
                 )
 
@@ -235,7 +332,7 @@ def see(file: Path) -> None:
     """Raise a DataError unless it is a file."""
     try:
         if file.is_dir():
-            raise DataError(f"{file}: is a directory; name files of it")
+            raise DataError(f"{file}: is a directory; name files of it{_some_files(file)}")
         if file.exists():
             return
     except (OSError, ValueError) as error:
@@ -244,6 +341,12 @@ def see(file: Path) -> None:
         f"{file}: there is no such file (looked in {file.parent.absolute()}); a text record has "
         "fields with | between them: name|arrival|occurrence|..."
     )
+
+
+def _some_files(folder: Path) -> str:
+    """A file of a folder, as an example."""
+    names = sorted(each.name for each in folder.iterdir() if each.is_file())
+    return f", such as {folder / names[0]}" if names else ""
 
 
 def _opened(file: Path) -> BinaryIO:
@@ -265,8 +368,25 @@ def _has_bars(file: Path) -> bool:
         return b"|" in stream.readline(1 << 16)
 
 
-def _delimiter(file: Path) -> str:
-    return "\t" if file.suffix.lower() == ".tsv" else ","
+def _delimiter(file: Path, said: str | None = None) -> str:
+    """What stands between fields: what is said, or what the ending says."""
+    usual = "\t" if file.suffix.lower() == ".tsv" else ","
+    return usual if said is None else said.replace("\\t", "\t")
+
+
+def is_column(column: Any) -> bool:
+    """Is it a list or an array, as of a column?"""
+    return isinstance(column, list | tuple) or hasattr(column, "__array__")
+
+
+def refuse_one_record(events: Mapping[Any, Any]) -> None:
+    """Raise a DataError if a mapping is one record, and not tables by name."""
+    is_named = not {"name", "event", "occurrence"}.isdisjoint(events)
+    if is_named and any(isinstance(each, str | int | float) for each in events.values()):
+        raise DataError(
+            "a mapping gives tables, or lists of rows, by the names of relations; one record is "
+            "given in a list: [{...}]"
+        )
 
 
 def _parquet(file: Path) -> pa.Table:

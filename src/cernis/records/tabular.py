@@ -21,10 +21,12 @@ from cernis.records.column_titles import (
     Titles,
     folded,
     is_in_order,
+    likely_relation,
     mapped_form,
     refuse_duplicates,
     table_form,
 )
+from cernis.records.column_troubles import title_list
 from cernis.records.gathering import NO_TIME, Gathering
 from cernis.records.record_columns import (
     INFINITE,
@@ -36,7 +38,7 @@ from cernis.records.record_columns import (
 from cernis.records.record_shapes import Shapes
 from cernis.records.text_tables import TextTable
 from cernis.records.time_columns import time_points
-from cernis.records.times import SECONDS
+from cernis.records.times import NO_TIME_AT_ALL, SECONDS
 from cernis.syntax.time_scale import TimeScale
 from cernis.tables.domains import Texts, has_gaps
 
@@ -55,10 +57,21 @@ def as_table(source: Any) -> pa.Table:
     """The Arrow table of a table, record batch or data frame; an index is left out."""
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
-    table = source if isinstance(source, pa.Table) else pa.table(source)
+    table = source if isinstance(source, pa.Table) else _converted(source)
     # Arrow computes little with views of text, which some libraries hand out.
     schema = pa.schema([field.with_type(_seen(field.type)) for field in table.schema])
     return table if schema.equals(table.schema) else table.cast(schema)
+
+
+def _converted(source: Any) -> pa.Table:
+    try:
+        return pa.table(source)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        words = ": ".join(str(each) for each in reversed(error.args))
+        raise DataError(
+            f"the table cannot be read: {words}; make the column of one type, as "
+            'df["name"].astype(str) does'
+        ) from None
 
 
 def _seen(kind: pa.DataType) -> pa.DataType:
@@ -84,12 +97,16 @@ def add_table(
     """
     is_text = isinstance(table, TextTable)
     first = gathering.sources.begin(source) + is_text
-    gathering.sources.grow(table.num_rows + is_text)
-    places = np.arange(first, first + table.num_rows)
+    gathering.sources.grow(_line_count(table))
+    places = _line_places(table, first)
     if chosen is not None:
         table, places = _rows(table, chosen), places[chosen]
     if not gathering.shapes.knows(name):
         gathering.ignore(name, table.num_rows)
+        return
+    if not table.column_names and not table.num_rows:
+        # A data frame that nothing was put into.
+        gathering.note(f"{source or name} has no columns and no rows")
         return
     shapes, ids = gathering.shapes, gathering.ids
     if titles is None:
@@ -101,28 +118,32 @@ def add_table(
     _Reading(name, table, places, gathering, form).add()
 
 
-def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
+def add_mixed_table(table: pa.Table | TextTable, gathering: Gathering, source: str) -> None:
     """Take in a table that says in a column of which relation each row is.
 
     The arguments are a column `args` of lists, or all columns that are left; of these a relation
     takes those that are not empty throughout its rows, or that are called as its arguments.
     """
+    is_text = isinstance(table, TextTable)
+    if not table.column_names and not table.num_rows:
+        gathering.note(f"{source or 'the table'} has no columns and no rows")
+        return
     by, coded = _relations(table, gathering.shapes, source or "the table")
-    first = gathering.sources.begin(source)
-    gathering.sources.grow(table.num_rows)
-    places = np.arange(first, first + table.num_rows)
+    first = gathering.sources.begin(source) + is_text
+    gathering.sources.grow(_line_count(table))
+    places = _line_places(table, first)
     numbers = coded.indices.to_numpy()
     for code, name in enumerate(coded.dictionary.to_pylist()):
         rows = np.flatnonzero(numbers == code)
         if gathering.is_clock(name):
-            _tell_clock(table.take(pa.array(rows)), places[rows], gathering)
+            _tell_clock(_taken(table, rows), places[rows], gathering)
             continue
         if not gathering.shapes.knows(name):
             gathering.ignore(name, len(rows))
             continue
-        rows_of_name = table.take(pa.array(rows)).drop_columns([by])
+        rows_of_name = _taken(table, rows).drop_columns([by])
         for chosen, part in _by_length(rows_of_name):
-            part = _without_empty(part, gathering.shapes.slot_names(name))
+            part = _without_empty(part, gathering.shapes, name)
             form = table_form(
                 name, part.column_names, gathering.shapes, source or name, gathering.ids,
                 listed="args" in rows_of_name.column_names,
@@ -130,7 +151,29 @@ def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
             _Reading(name, part, places[rows[chosen]], gathering, form).add()
 
 
-def _tell_clock(table: pa.Table, places: Integers, gathering: Gathering) -> None:
+def _taken(table: pa.Table | TextTable, rows: Integers) -> pa.Table | TextTable:
+    """Rows of a table by their numbers, which go up."""
+    if isinstance(table, TextTable):
+        chosen = np.zeros(table.num_rows, np.bool_)
+        chosen[rows] = True
+        return table.filter(chosen)
+    return table.take(pa.array(rows))
+
+
+def _line_count(table: pa.Table | TextTable) -> int:
+    """How many lines, or rows, there are: of text the titles and what was left out, too."""
+    if isinstance(table, TextTable):
+        return 1 + table.num_rows + len(table.ragged)
+    return int(table.num_rows)
+
+
+def _line_places(table: pa.Table | TextTable, first: int) -> Integers:
+    """The places of the rows of a table, the first line of which, after any titles, has this."""
+    lines = table.lines if isinstance(table, TextTable) else None
+    return first + (np.arange(table.num_rows) if lines is None else lines)
+
+
+def _tell_clock(table: pa.Table | TextTable, places: Integers, gathering: Gathering) -> None:
     """Take in rows of `$clock`: the latest time of each says up to when all has come."""
     latest, is_known = np.full(len(places), -FARTHEST), np.zeros(len(places), np.bool_)
     for title in (each for each in CLOCK_TIMES if each in table.column_names):
@@ -139,12 +182,16 @@ def _tell_clock(table: pa.Table, places: Integers, gathering: Gathering) -> None
         )
         latest = np.where(known, np.maximum(latest, times), latest)
         is_known |= known
-    gathering.tell_clock(
-        latest, places, is_known, lambda row: str(table.slice(row, 1).to_pylist()[0])
-    )
+    gathering.tell_clock(latest, places, is_known, lambda row: _row_text(table, row))
 
 
-def _relations(table: pa.Table, shapes: Shapes, source: str) -> tuple[str, pa.DictionaryArray]:
+def _row_text(table: pa.Table | TextTable, row: int) -> str:
+    return str({title: table.column(title)[row].as_py() for title in table.column_names})
+
+
+def _relations(
+    table: pa.Table | TextTable, shapes: Shapes, source: str
+) -> tuple[str, pa.DictionaryArray]:
     """The column that names the relation of each row, and the names in it.
 
     If there are several that may, the first with a name that rules mention does.
@@ -152,25 +199,37 @@ def _relations(table: pa.Table, shapes: Shapes, source: str) -> tuple[str, pa.Di
     titles = table.column_names
     refuse_duplicates(titles, source)
     names_of_title = {}
-    for title in [title for title in NAMES if title in titles]:
+    said = shapes.names.column("name")
+    candidates = NAMES if said is None or said not in titles else (said,)
+    for title in [title for title in candidates if title in titles]:
         column = table.column(title)
         if pa.types.is_nested(column.type):
             raise DataError(f"column {title} of {source} has the type {column.type}, and not text")
         names = pc.cast(column, pa.string()).fill_null("").combine_chunks()
+        if isinstance(names, pa.ChunkedArray):
+            names = pa.concat_arrays(names.chunks)
         names_of_title[title] = names.dictionary_encode()
         if any(map(shapes.knows, names_of_title[title].dictionary.to_pylist())):
             return title, names_of_title[title]
     if not names_of_title:
-        raise DataError(
-            f"{source} has no column name, which tells the relation of each row; "
-            f"there are {', '.join(titles)}. Give one table a relation: {{'go_to': table}}"
-        )
+        raise DataError(no_name(source, titles, likely_relation(titles, shapes)))
     return next(iter(names_of_title.items()))
 
 
-def _by_length(table: pa.Table) -> list[tuple[Integers, pa.Table]]:
+def no_name(source: str, titles: Iterable[str], relation: str) -> str:
+    """A table of all relations lacks the column of their names: what to do."""
+    return (
+        f"{source} has no column name, which tells the relation of each row; there are "
+        f"{title_list(list(titles))}. Give one table a relation: {{'{relation}': table}}; or say "
+        "which column it is: mapping={'name': 'COLUMN'}"
+    )
+
+
+def _by_length(
+    table: pa.Table | TextTable,
+) -> list[tuple[Integers, pa.Table | TextTable]]:
     """The table with its lists of arguments as columns, part by part where lengths differ."""
-    if "args" not in table.column_names:
+    if isinstance(table, TextTable) or "args" not in table.column_names:
         return [(np.arange(table.num_rows), table)]
     lists = table.column("args").combine_chunks()
     lengths = pc.list_value_length(lists).fill_null(0).to_numpy()
@@ -185,13 +244,14 @@ def _by_length(table: pa.Table) -> list[tuple[Integers, pa.Table]]:
     return parts
 
 
-def _without_empty(table: pa.Table, names: Iterable[str]) -> pa.Table:
-    """The table without columns that have nothing in them, but for those with certain names.
+def _without_empty(table: pa.Table | TextTable, shapes: Shapes, name: str) -> pa.Table | TextTable:
+    """The rows of a relation without columns that have nothing in them, but for its arguments.
 
     An end that is missing leaves an interval open, and a probability that is missing is none.
     """
-    kept = {"end", "probability", *map(folded, names)}
-    titles = [title for title in table.column_names if folded(title) not in kept]
+    kept = {"end", "probability", *map(folded, shapes.slot_names(name))}
+    called = zip(table.column_names, shapes.names.called(name, table.column_names), strict=True)
+    titles = [title for title, word in called if folded(word) not in kept]
     empty = [title for title in titles if table.column(title).null_count == table.num_rows]
     return table.drop_columns(empty)
 
@@ -223,7 +283,11 @@ class _Reading:
             raise DataError(f"{self._name} has no column {missing[0]}; there are {there}")
         form, columns = self._form.form, self._form.columns
         self._gathering.warn(self._form.warning)
+        self._gathering.note(self._form.note)
         times, whole = self._times()
+        if not whole.all():
+            times = self._keep(times, self._timed(), NO_TIME_AT_ALL)
+            times, whole = self._times()
         times = self._keep(times, whole, NO_TIME)
         named = [] if self._titles.ids is None else [self._titles.ids]
         times = self._keep(times, self._filled([*columns, *named]), "a value is missing")
@@ -278,6 +342,15 @@ class _Reading:
         self._table = _rows(self._table, mask)
         self._places = self._places[mask]
         return [time[mask] for time in times]
+
+    def _timed(self) -> Booleans:
+        """The rows in which no time is missing."""
+        filled = np.ones(self._table.num_rows, np.bool_)
+        for title in (self._titles.start, self._titles.arrival):
+            if title is not None:
+                is_null = self._table.column(title).is_null(nan_is_null=True)
+                filled &= ~is_null.to_numpy()
+        return filled
 
     def _times(self) -> tuple[list[Integers], Booleans]:
         titles = self._titles

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -35,10 +35,15 @@ from cernis.records.record_sources import (
     refuse_set_aside,
 )
 from cernis.session.settings import Settings
+from cernis.syntax.time_scale import TimeScale
 
 if TYPE_CHECKING:
     from cernis.answers.uncertain_result import UncertainResult
     from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+
+
+_MILLISECONDS: Final = 10**11
+"""In seconds after 1970 this is the year 5138, in milliseconds 1973."""
 
 
 def recognise(
@@ -158,6 +163,18 @@ def remarks(records: Records, plan: Plan) -> list[str]:
     return notes
 
 
+def likely_units(records: Records, scale: TimeScale) -> Iterator[str]:
+    """A warning if times without a unit are so large that they probably count a finer one."""
+    first = records.first
+    if first is None or records.dated or scale.unit != "s" or first < _MILLISECONDS:
+        return
+    unit = "ms" if first < 10**14 else "us" if first < 10**17 else "ns"
+    yield (
+        f"times such as {first} count seconds, and seem to count {unit} since 1970: write "
+        f"`:- time(unit({unit})).` in the rules, or say time_unit={unit}"
+    )
+
+
 def recognise_uncertain(
     plan: Plan, events: Events, chosen: Settings, uncertain: UncertainSettings, *,
     mapping: str | Path | Mapping[str, Any] | None = None, strict: bool = False,
@@ -197,5 +214,7 @@ def _summary(
     return Summary(
         records.count, records.used, records.ignored, tuple(records.set_aside), tuple(too_late),
         outside, tuple(remarks(records, plan)), *ends, answer.queries, answer.conflicts,
-        time.perf_counter() - began, tuple(records.warnings),
+        time.perf_counter() - began,
+        (*records.warnings, *likely_units(records, plan.checked.definitions.settings.time)),
+        tuple(records.notes),
     )  # fmt: skip
