@@ -100,7 +100,8 @@ def test_a_mapping_may_lie_elsewhere_or_be_given(
 
 def test_the_example_of_the_documents(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "running.md").read_text("utf-8")
-    (tmp_path / "cernis.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
+    mapping = "[[input]]" + page.partition("```toml\n[[input]]")[2].partition("```")[0]
+    (tmp_path / "cernis.toml").write_text(mapping)
     rows = "type,t," + page.partition("```text\ntype,t,")[2].partition("```")[0]
     (tmp_path / "ais-1.csv").write_text(rows)
     result = cernis.load(RULES).run(tmp_path / "ais-1.csv")

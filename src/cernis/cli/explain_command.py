@@ -52,7 +52,13 @@ def explain(
     """Say why something held or happened, down to the records; or why it did not."""
     program = load_program(rules, facts, dialect)
     explanation = program.explain(
-        inputs, question, time, window=window, step=step, start=start, end=end,
+        inputs,
+        question,
+        time,
+        window=window,
+        step=step,
+        start=start,
+        end=end,
         mapping=mapping_of(config, columns),
     )
     if format_ is ExplanationFormat.JSON:

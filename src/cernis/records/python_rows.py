@@ -163,6 +163,9 @@ def _mapping(
 
 def _relation_title(row: Mapping[Any, Any], shapes: Shapes) -> str:
     """The title of the relation's name: of several, the first with a name that rules mention."""
+    said = shapes.names.column("name")
+    if said is not None and isinstance(row.get(said), str):
+        return said
     titles = [title for title in NAMES if isinstance(row.get(title), str)]
     if not titles:
         raise Unusable("there is no name")

@@ -87,10 +87,14 @@ class Shapes:
         """The same shapes, for tables whose columns are called otherwise."""
         if names == self.names:
             return self
-        names.check({name: self.slot_names(name) for name in self.input_names})
         other = copy(self)
         other.names = names
         return other
+
+    @property
+    def input_arguments(self) -> dict[str, set[str]]:
+        """The names of the arguments of each relation of the input."""
+        return {name: self.slot_names(name) for name in self.input_names}
 
     @property
     def input_names(self) -> list[str]:

@@ -116,6 +116,9 @@ class _Reader:
     ) -> None:  # fmt: skip
         self.gathering = gathering
         self._mapping = mapping
+        if isinstance(mapping, Mapping):
+            # A file may serve several programs; what a caller says is about this one.
+            read_names(mapping).names.check(gathering.shapes.input_arguments)
         self._progress = progress
 
     def add(self, events: Events) -> None:
@@ -167,7 +170,8 @@ class _Reader:
                 with self._named(mappings.names):
                     add_table(name, table, self.gathering, name)
         elif isinstance(rows, Iterable) and not isinstance(rows, str | bytes | Mapping):
-            add_rows(rows, self.gathering, name, name)
+            with self._named(mappings.names):
+                add_rows(rows, self.gathering, name, name)
         else:
             raise DataError(
                 f"{name} must be a table or a list of rows, not a {type(rows).__name__}"
@@ -189,7 +193,8 @@ class _Reader:
             for each in every:
                 self.add_file(Path(each))
         else:
-            add_rows(every, self.gathering, "", None)
+            with self._named(read_names(self._mapping).names):
+                add_rows(every, self.gathering, "", None)
 
     def add_file(self, file: Path) -> None:
         """Take in a file by its ending, or by what a mapping says of it."""

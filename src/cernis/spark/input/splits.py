@@ -13,6 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from cernis.errors import DataError
+from cernis.records.column_names import NO_NAMES
 from cernis.records.column_titles import relation_title
 from cernis.records.gathering import Gathering
 from cernis.records.mapping import Mappings, read_mappings
@@ -34,6 +35,8 @@ ROWS: Final = 1 << 20
 _PARQUET: Final = (".parquet", ".pq")
 _JSON: Final = (".jsonl", ".ndjson", ".json")
 _TABLES: Final = (".csv", ".tsv")
+_BY_TITLES: Final = (*_PARQUET, *_TABLES)
+"""Files with columns, which are read whole where these are called otherwise."""
 _INFINITE: Final = 1 << 62
 ROW: Final = 32
 """Bytes of a record, roughly."""
@@ -96,11 +99,14 @@ def splits_of(
     """The splits of files, and the mappings of the columns of those that have some."""
     splits: list[Split] = []
     mappings: dict[Any, None] = {}
+    names = NO_NAMES
     for file in files:
         file_mappings = read_mappings(mapping, file.parent)
         mappings.update(dict.fromkeys(file_mappings.of(file)))
-        splits += _splits(file, bool(file_mappings.of(file)), rows, size)
-    return splits, Mappings(tuple(mappings))
+        names = names.over(file_mappings.names)
+        is_mapped = bool(file_mappings.of(file)) or bool(file_mappings.names.entries)
+        splits += _splits(file, is_mapped and file.suffix.lower() in _BY_TITLES, rows, size)
+    return splits, Mappings(tuple(mappings), names)
 
 
 def _splits(file: Path, is_mapped: bool, rows: int, size: int) -> Iterator[Split]:
@@ -201,6 +207,8 @@ def read_split(
     if split.kind in ("text", "json") and split.low:
         # Lines are counted only if some record of the split is set aside.
         places.names = lambda _: (split.file, lines_before(split.file, split.low))
+    if split.kind == "json":
+        shapes = shapes.named(mappings.names)
     gathering = Gathering(shapes, places, uncertain=uncertain)
     if split.groups:
         _add_row_groups(split, gathering)
@@ -234,6 +242,7 @@ def stacked(several: Iterable[Records]) -> Records:
             parts.setdefault(form, []).append(part)
         whole.set_aside += records.set_aside
         whole.warnings += [each for each in records.warnings if each not in whole.warnings]
+        whole.notes += [each for each in records.notes if each not in whole.notes]
         whole.count += records.count
         whole.dated |= records.dated
         for name, count in records.ignored.items():
