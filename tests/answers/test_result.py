@@ -189,7 +189,7 @@ def test_what_was_set_aside_is_listed(tmp_path: Path) -> None:
         (
             "",
             "1",
-            "a time must be a whole number, or like 2026-03-29T03:00",
+            "a time must be a whole number or like 2026-03-29T03:00",
             "win_lottery|x|1|a",
         ),
         ("", "3", "too late: it arrived when this time was forgotten", "lose_wallet|99|3|b"),

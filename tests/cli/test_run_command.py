@@ -99,7 +99,7 @@ def test_what_is_set_aside_goes_into_a_file_beside(folder: Path) -> None:
     assert done.code == 0
     assert (folder / "out" / "set-aside.csv").read_text().splitlines() == [
         "source,line,reason,text",
-        "odd.txt,1,a time must be a whole number, or like 2026-03-29T03:00,win_lottery|x|1|a",
+        "odd.txt,1,a time must be a whole number or like 2026-03-29T03:00,win_lottery|x|1|a",
     ]
     assert "ignored     1, no rule mentions foo 1\n" in done.err
     assert "set aside   1\n" in done.err
@@ -112,7 +112,7 @@ def test_what_is_set_aside_is_told_where_there_is_no_file() -> None:
     assert (done.code, done.out) == (3, "")
     assert (
         done.err.splitlines()[0]
-        == "set aside: odd.txt:1: a time must be a whole number, or like 2026-03-29T03:00"
+        == "set aside: odd.txt:1: a time must be a whole number or like 2026-03-29T03:00"
     )
     assert done.err.splitlines()[5] == "and 3 more; with --output, a file lists them"
 
@@ -124,7 +124,7 @@ def test_records_that_are_mostly_unused_are_told_and_end_with_3(folder: Path) ->
     assert done.err.splitlines()[-3:] == [
         "cernis: warning: 4 of 5 records are not used; --allow-unused accepts that",
         "  no rule mentions win_lotery (3 records): did you mean `win_lottery`?",
-        "  1 record set aside: a time must be a whole number, or like 2026-03-29T03:00",
+        "  1 record set aside: a time must be a whole number or like 2026-03-29T03:00",
     ]
     assert run("run", "toy.cer", "-i", "odd.txt", "--allow-unused").code == 0
     done = run("run", "toy.cer", "-i", "odd.txt", "--uncertain", "-o", "out")
@@ -164,7 +164,7 @@ def test_python_runs_the_command_as_a_module() -> None:
 def test_strict_makes_it_an_error(folder: Path) -> None:
     Path("odd.txt").write_text("win_lottery|x|1|a\nwin_lottery|2|2|b\n")
     done = run_raising("run", "toy.cer", "-i", "odd.txt", "-o", "out", "--strict")
-    words = "a time must be a whole number, or like 2026-03-29T03:00"
+    words = "a time must be a whole number or like 2026-03-29T03:00"
     assert done == f"1 of 2 records cannot be used\nodd.txt:1: {words}"
     assert not (folder / "out").exists()
     assert start("run", "toy.cer", "-i", "odd.txt", "--strict").code == 1

@@ -93,7 +93,7 @@ def test_parquet_that_others_read(spark: SparkSession, folder: Path) -> None:
     frame = polars.read_parquet(folder / "out" / "intervals/**/*.parquet", hive_partitioning=True)
     assert sorted(frame["fluent"].unique()) == ["happy", "location", "rich"]
     assert (
-        "a time must be a whole number, or like 2026-03-29T03:00"
+        "a time must be a whole number or like 2026-03-29T03:00"
         in (folder / "out" / "set-aside.csv").read_text()
     )
     assert (folder / "out" / "_SUCCESS").exists()

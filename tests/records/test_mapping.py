@@ -80,7 +80,7 @@ def test_columns_become_records(program: Program, folder: Path) -> None:
     assert result.text() == ANSWER
     # Lines are those of the file, its titles being the first.
     assert [(aside.line, aside.reason) for aside in result.summary.set_aside] == [
-        (5, "a time must be a whole number, or like 2026-03-29T03:00"),
+        (5, "a time must be a whole number or like 2026-03-29T03:00"),
         (6, "a value is missing"),
     ]
 

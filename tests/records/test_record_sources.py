@@ -202,7 +202,7 @@ def test_rows_with_something_missing_or_wrong_are_set_aside(program: Program) ->
     found = read(program, {"win_lottery": table})
     assert asides(found) == [
         (2, "the time is missing"),
-        (3, "a time must be a whole number, or like 2026-03-29T03:00"),
+        (3, "a time must be a whole number or like 2026-03-29T03:00"),
         (4, "a value is missing"),
         (5, "a time must lie between -2^62 and 2^62"),
     ]
@@ -363,7 +363,7 @@ def test_strict_refuses_what_cannot_be_read(program: Program) -> None:
         program.run(text, strict=True)
     lines = str(error.value).splitlines()
     assert lines[0] == "7 of 8 records cannot be used"
-    assert lines[1] == "line:2: a time must be a whole number, or like 2026-03-29T03:00"
+    assert lines[1] == "line:2: a time must be a whole number or like 2026-03-29T03:00"
     assert lines[-1] == "and 2 more"
     assert program.run("foo|1|1\nwin_lottery|1|1|a\n", strict=True).summary.ignored == {"foo": 1}
 

@@ -97,28 +97,28 @@ def test_a_compound_field_is_a_term(program: Program) -> None:
     [
         (
             "ping|x|3|a",
-            "a time must be a whole number, or like 2026-03-29T03:00",
+            "a time must be a whole number or like 2026-03-29T03:00",
         ),
         (
             "ping|3|soon|a",
-            "a time must be a whole number, or like 2026-03-29T03:00",
+            "a time must be a whole number or like 2026-03-29T03:00",
         ),
         (
             "ping|3|1.0|a",
-            "a time must be a whole number, or like 2026-03-29T03:00",
+            "a time must be a whole number or like 2026-03-29T03:00",
         ),
         (
             "ping|3|0x1f|a",
-            "a time must be a whole number, or like 2026-03-29T03:00",
+            "a time must be a whole number or like 2026-03-29T03:00",
         ),
-        ("ping|3||a", "a time must be a whole number, or like 2026-03-29T03:00"),
+        ("ping|3||a", "a time must be a whole number or like 2026-03-29T03:00"),
         (
             "ping|3|1_0|a",
-            "a time must be a whole number, or like 2026-03-29T03:00",
+            "a time must be a whole number or like 2026-03-29T03:00",
         ),
         (
             "ping|3|inf|a",
-            "a time must be a whole number, or like 2026-03-29T03:00",
+            "a time must be a whole number or like 2026-03-29T03:00",
         ),
         ("ping|3|4611686018427387905|a", "a time must lie between -2^62 and 2^62"),
         ("ping|3|-4611686018427387905|a", "a time must lie between -2^62 and 2^62"),
@@ -131,7 +131,7 @@ def test_a_compound_field_is_a_term(program: Program) -> None:
         ("near|9|9|3|true|a|b", "the interval ends before it starts"),
         (
             "near|9|9|soon|true|a|b",
-            "a time must be a whole number, or like 2026-03-29T03:00",
+            "a time must be a whole number or like 2026-03-29T03:00",
         ),
         ("fast|3|3|true|a", "fast is defined by rules"),
         ("order|3|3|book", "order has other arguments: rules speak of order(item(_))"),

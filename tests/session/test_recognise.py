@@ -122,7 +122,7 @@ def test_the_summary_adds_up(program: Program) -> None:
     assert (summary.records, summary.used) == (10, 7)
     assert dict(summary.ignored) == {"foo": 1}
     assert [(aside.line, aside.reason) for aside in summary.set_aside] == [
-        (7, "a time must be a whole number, or like 2026-03-29T03:00"),
+        (7, "a time must be a whole number or like 2026-03-29T03:00"),
         (8, "there is no record to retract"),
     ]
     assert (summary.outside, summary.too_late) == (1, ())

@@ -12,7 +12,7 @@ from cernis.check.amounts import FARTHEST
 from cernis.errors import DataError
 from cernis.syntax.time_scale import NANOSECONDS, FinerThanUnit, TimeScale
 
-NO_TIME: Final = "a time must be a whole number, or like 2026-03-29T03:00"
+NO_TIME: Final = "a time must be a whole number or like 2026-03-29T03:00"
 NO_TIME_AT_ALL: Final = "the time is missing"
 
 SECONDS: Final = TimeScale()

@@ -258,7 +258,7 @@ def test_records_that_are_not_used(spark: SparkSession, tmp_path: Path) -> None:
     reasons = sorted(aside.reason for aside in running.set_aside)
     own = running.metrics
     assert reasons == [
-        "a time must be a whole number, or like 2026-03-29T03:00",
+        "a time must be a whole number or like 2026-03-29T03:00",
         "it is of the future: farther ahead than is allowed",
         "there is no record to retract",
         "too late: it arrived when this time was forgotten",
