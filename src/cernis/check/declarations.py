@@ -253,6 +253,19 @@ def _ties(goal: Compound, definitions: Definitions, report: Report) -> None:
         definitions.settings = replace(definitions.settings, ties=choice, ties_said=True)
 
 
+def _exact(goal: Compound, definitions: Definitions, report: Report) -> None:
+    """`:- exact(window).` or `:- exact(N).`"""
+    (reach,) = goal.args
+    points = 0 if reach == Atom("window") else None
+    if isinstance(reach, Number) and isinstance(reach.value, int) and reach.value > 0:
+        points = reach.value
+    if points is None:
+        report.error("C064", f"{show(reach)} is neither a number of points nor window", reach.span,
+                     help="write :- exact(window). or, say, :- exact(60).")  # fmt: skip
+        return
+    definitions.settings = replace(definitions.settings, exact=points)
+
+
 def _dialect(goal: Compound, definitions: Definitions, report: Report) -> None:
     choice = _choice(DIALECTS, goal.args[0], report)
     if choice:
@@ -356,6 +369,7 @@ _DIRECTIVES: dict[tuple[str, int], _Handler] = {
     ("tick", 1): _tick,
     ("dialect", 1): _dialect,
     ("ties", 1): _ties,
+    ("exact", 1): _exact,
     ("memory", 1): _memory,
     ("consumption", 1): _consumption,
     ("consumption", 2): _consumption,

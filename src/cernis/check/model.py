@@ -430,6 +430,9 @@ class ProgramSettings:
     consumption_of: tuple[tuple[str, Consumption], ...] = ()
     dialect: str | None = None
     """What a directive says, then what holds."""
+    exact: int | None = None
+    """Over how many points, at least, probabilities are exact; 0 for the whole window, None for as
+    long as it takes no more than one point."""
     time: TimeScale = field(default_factory=TimeScale)
     """The unit of time-points, and the zone of times without one."""
 

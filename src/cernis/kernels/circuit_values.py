@@ -185,7 +185,7 @@ def first_unlike(
 
 
 @part
-def _worth(
+def worth(
     group: int, shape: int, fact_offsets: Integers, facts: Integers, chances: Floats,
     tests: Integers, variables: Integers, lows: Integers, highs: Integers, values: Floats,
 ) -> None:  # fmt: skip
@@ -219,7 +219,7 @@ def evaluate(
     values[1] = 1.0
     for group in range(len(shape)):
         circuit = shape[group]
-        _worth(
+        worth(
             group, circuit, fact_offsets, facts, chances, tests, variables, lows, highs, values
         )  # fmt: skip
         kept[group] = values[held[circuit]]
@@ -300,7 +300,7 @@ def carry_together(
         while last < len(order) and times[order[last]] == time:
             group = order[last]
             circuit = shape[group]
-            _worth(
+            worth(
                 group, circuit, fact_offsets, facts, chances, tests, variables, lows, highs, values
             )  # fmt: skip
             chance = current[pairs[group]]

@@ -29,7 +29,7 @@ from cernis.evaluate.probabilities.uncertain_terminations import (
     termination_step,
 )
 from cernis.evaluate.probabilities.worlds import Worlds
-from cernis.kernels.array_types import Integers
+from cernis.kernels.array_types import Booleans, Integers
 from cernis.kernels.circuit_values import locate
 from cernis.kernels.hashing import Numbering
 from cernis.operators.collections import ROW
@@ -122,6 +122,10 @@ class Uncertainty:
     """Uncertain fluents whose initiations and terminations are tables."""
     ended: set[Relation] = field(default_factory=set)
     """The watched fluents that have a rule which ends any value."""
+    is_exact: bool = False
+    """Are pairs that rules relate carried together, by their joint distribution?"""
+    lasting: list[Integers] = field(default_factory=list)
+    """The facts of records on intervals, which are the same at several points."""
     exclusive: frozenset[Relation] = frozenset()
     """Fluents of which rules relate several values, which exclude each other."""
     held: Mapping[Relation, Pairs] | None = None
@@ -136,6 +140,14 @@ class Uncertainty:
 
         enter = facts_of_values if relation in self.exclusive else with_facts
         self.fluents[relation] = Segments(*enter(courses, self.facts))
+
+    def may_last(self) -> Booleans:
+        """Which facts are of records on intervals?"""
+        mask = np.zeros(self.facts.count, np.bool_)
+        for literals in self.lasting:
+            mask[literals >> 1] = True
+        mask[0] = False
+        return mask
 
     def is_about(self, part: object) -> bool:
         """Does a part of a plan, which lives as long as the plan, read an uncertain relation?"""

@@ -11,13 +11,14 @@ That a pair itself holds at a point is the same fact for its rules and for its i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
 from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.probabilities.circuits import Circuits
 from cernis.evaluate.probabilities.courses import Courses, courses_of
+from cernis.evaluate.probabilities.exact_carrying import exact_probabilities_after
 from cernis.evaluate.probabilities.exclusive_values import AwaitedValues
 from cernis.evaluate.probabilities.proof_groups import (
     HOLDING,
@@ -63,7 +64,13 @@ def evaluate_cycle(
     facts, names = uncertainty.facts, ", ".join(str(each.relation) for each in fluent_actions)
     groups = group_actions(actions, facts, circuits, names, _holding_facts(awaited))
     initial = np.concatenate([each.pairs.initial for each in fluent_actions])
-    after = joint_probabilities_after(groups, initial, facts, circuits, awaited)
+    if uncertainty.is_exact:
+        instances = _instances(fluent_actions, uncertainty.exclusive)
+        after = exact_probabilities_after(
+            groups, initial, instances, facts, circuits, awaited, uncertainty.may_last(), names
+        )
+    else:
+        after = joint_probabilities_after(groups, initial, facts, circuits, awaited)
     courses_by_fluent, since = {}, first_point(context, uncertainty)
     for actions_of_fluent, first in zip(fluent_actions, firsts, strict=True):
         is_of_fluent = (groups.pairs >= first) & (
@@ -120,7 +127,7 @@ class _Cycle:
             table, awaited = empty_table(domains, value_domain), Awaited()
             if known is not None:
                 table = self._possible(known[number])
-                if relation in self._uncertainty.exclusive:
+                if relation in self._uncertainty.exclusive and not self._uncertainty.is_exact:
                     awaited = AwaitedValues.of(known[number].pairs)
             self._awaited[relation] = awaited
             self._uncertainty.fluents[relation] = Segments(
@@ -182,6 +189,17 @@ class _Cycle:
         ]
         columns = zip(*parts, strict=True)
         return AwaitedFacts(*(np.concatenate(column).astype(np.int64) for column in columns))
+
+
+def _instances(outcomes: list[FluentActions], exclusive: Collection[Relation]) -> Integers:
+    """The instance of each pair, numbered over all fluents; -1 where values may hold together."""
+    parts, count = [np.empty(0, np.int64)], 0
+    for outcome in outcomes:
+        firsts = AwaitedValues.of(outcome.pairs).firsts
+        is_apart = outcome.relation in exclusive
+        parts.append(firsts + count if is_apart else np.full(len(firsts), -1, np.int64))
+        count += len(firsts)
+    return np.concatenate(parts)
 
 
 def _awaited_parts(awaited: Awaited, first: int) -> Iterator[tuple[Integers, ...]]:

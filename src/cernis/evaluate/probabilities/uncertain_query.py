@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from cernis.check.model import FluentKind, Pair, Relation
+from cernis.errors import DataError
 from cernis.evaluate.columns.strata import evaluate_definition, evaluate_stratum, refuse_unsupported
 from cernis.evaluate.probabilities.circuits import Circuits
 from cernis.evaluate.probabilities.courses import Courses, Pairs, beside
@@ -23,11 +25,20 @@ from cernis.operators.definitions.simple_fluents import Carried
 from cernis.operators.intervals.gap_edges import clip_input
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, Stratum, parts_of
+from cernis.plan.properties.spoken_relations import SpokenRelations
 from cernis.plan.properties.uncertain_relations import (
     is_by_chance,
     made_of_intervals,
     related_values,
 )
+
+
+def _depends(stratum: Stratum, others: list[Stratum]) -> bool:
+    """Does a stratum speak of what others define?"""
+    defined = {relation for other in others for relation in other.relations}
+    spoken = SpokenRelations.of(tuple(d.rules for d in stratum.definitions))
+    return bool(defined & (spoken.events | spoken.fluents))
+
 
 CredibleIntervals: TypeAlias = Callable[[Relation, Courses], CredibleTable]
 """Gives the credible intervals of an uncertain fluent, from its courses as of a query."""
@@ -71,8 +82,52 @@ class UncertainQuery:
         add_predicates(self._context.background, self._uncertainty)
         for relation in sorted(uncertain):
             self._enter_records(relation, memory, window)
-        strata = [stratum for stage in self._plan.stages for stratum in stage.strata]
-        return sum(map(self._stratum, strata))
+        points = self._plan.checked.definitions.settings.exact
+        if points is None:
+            strata = [stratum for stage in self._plan.stages for stratum in stage.strata]
+            return sum(map(self._stratum, strata))
+        self._check_reach(points, window)
+        self._uncertainty.is_exact = True
+        return sum(self._related_strata(stage.strata) for stage in self._plan.stages)
+
+    def _check_reach(self, points: int, window: Window) -> None:
+        """Refuse a window that is too short for exact probabilities over so many points."""
+        tick = self._context.window.tick
+        if self._uncertainty.held is not None and window.query - window.edge < points * tick:
+            raise DataError(
+                f"probabilities are to be exact over {points} points, and the window has "
+                f"{(window.query - window.edge) // tick}: choose a longer window, or "
+                "`:- exact(window).`"
+            )
+
+    def _related_strata(self, strata: Iterable[Stratum]) -> int:
+        """Evaluate strata of a stage: uncertain simple fluents and events together.
+
+        A statically determined fluent is evaluated by itself, after all that stand before it.
+        """
+        conflicts, together = 0, list[Stratum]()
+        for stratum in strata:
+            is_uncertain = any(map(self._is_uncertain, stratum.definitions))
+            if not is_uncertain and not _depends(stratum, together):
+                conflicts += self._stratum(stratum)
+            elif any(definition.kind == FluentKind.STATIC for definition in stratum.definitions):
+                conflicts += self._together(together) + self._stratum(stratum)
+                together = []
+            else:
+                together.append(stratum)
+        return conflicts + self._together(together)
+
+    def _together(self, strata: list[Stratum]) -> int:
+        """Evaluate strata as one cycle, so that their pairs are carried together."""
+        kinds = [definition.kind for stratum in strata for definition in stratum.definitions]
+        if len(kinds) < 2 or FluentKind.SIMPLE not in kinds:
+            return sum(map(self._stratum, strata))
+        for stratum in strata:
+            refuse_unsupported(stratum, uncertain=True)
+        definitions = tuple(d for stratum in strata for d in stratum.definitions)
+        joined = replace(strata[0], definitions=definitions, immediate=True)
+        self.courses |= evaluate_cycle(joined, self._context, self._uncertainty, self._circuits)
+        return 0
 
     def _enter_records(self, relation: Relation, memory: WindowRecords, window: Window) -> None:
         context, uncertainty = self._context, self._uncertainty

@@ -78,6 +78,7 @@ def add_fluent(relation: Relation, records: InputFluent, uncertainty: Uncertaint
     order = np.lexsort((starts, group))
     group, starts, ends, chances = group[order], starts[order], ends[order], chances[order]
     literals = uncertainty.facts.add(chances)
+    uncertainty.lasting.append(literals)
     inside = np.append(group[1:] == group[:-1], False)[: len(group)]
     if np.any(inside[:-1] & (ends[:-1] > starts[1:])):
         group, starts, ends, chances, literals = _disjoint_pieces(
