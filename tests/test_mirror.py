@@ -66,6 +66,7 @@ REACHED: dict[str, str] = {
     "evaluate.probabilities.courses": "agreement/test_uncertain_cases.py",
     "evaluate.probabilities.credible.credible_tables": "cases/credible_*",
     "evaluate.probabilities.credible.credible_tracks": "session/test_uncertain_session.py",
+    "evaluate.probabilities.exact_carrying": "agreement/test_exact_probabilities.py",
     "evaluate.probabilities.proofs": "agreement/test_random_uncertain_programs.py",
     "evaluate.probabilities.tracked_probabilities": "session/test_uncertain_session.py",
     "evaluate.probabilities.uncertain_cycles": "agreement/test_random_uncertain_programs.py",

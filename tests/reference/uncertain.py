@@ -63,6 +63,7 @@ from .uncertain_statics import (
     StaticRule,
     heads_in,
     instances,
+    may_define,
     point_lists,
     static_rules,
 )
@@ -256,15 +257,18 @@ class Run:
 
     def is_static(self, pair: Term) -> bool:
         """Is it a pair of a statically determined fluent?"""
-        return any(_fluent(rule.head) == _fluent(pair) for rule in self.static_rules)
+        return any(may_define(rule.head, pair) for rule in self.static_rules)
 
     def statics(self, now: int, carried: Mapping[Term, float]) -> dict[Term, float]:
         """The probabilities of statically determined fluents at a point."""
         result: dict[Term, float] = {}
         simple = {pair: chance for pair, chance in carried.items() if not self.is_static(pair)}
-        for relation in dict.fromkeys(_fluent(rule.head) for rule in self.static_rules):
+        layers = dict.fromkeys((_fluent(r.head), children(r.head)[1]) for r in self.static_rules)
+        for layer in layers:
             self.now, self.carried = now, {**simple, **result}
-            rules = [rule for rule in self.static_rules if _fluent(rule.head) == relation]
+            rules = [
+                r for r in self.static_rules if (_fluent(r.head), children(r.head)[1]) == layer
+            ]
             known = [pair for pair, chance in self.carried.items() if chance > 0]
             envs = [instances(rule, {*self.seen, *known}, self) for rule in rules]
 
@@ -317,7 +321,8 @@ class Run:
         """The probabilities of the records of now, and of what may hold then."""
         totals: dict[Term, float] = defaultdict(float)
         for pair, chance in carried.items():
-            totals[children(pair)[0]] += chance
+            if not self.is_static(pair):
+                totals[children(pair)[0]] += chance
         records = self.records.get(self.now, ())
 
         def chance_of(fact: Fact, world: Mapping[Fact, bool]) -> float:
@@ -329,7 +334,7 @@ class Run:
                 return carried[name]
             others = [
                 (carried[pair], truth) for (known, pair), truth in world.items()
-                if known == "holds" and children(pair)[0] == fluent
+                if known == "holds" and children(pair)[0] == fluent and not self.is_static(pair)
             ]  # fmt: skip
             if any(truth for _, truth in others):
                 return 0.0

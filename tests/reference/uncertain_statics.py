@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cernis.errors import KnowledgeError, UnsupportedError
-from cernis.syntax.tree import Clause, Compound, Term, children, functor
+from cernis.syntax.tree import Clause, Compound, Term, Variable, children, functor
 
 from . import intervals as lists
 from .iff import expand
@@ -51,8 +51,12 @@ def static_rules(clauses: Iterable[Clause]) -> list[StaticRule]:
             rules.append(StaticRule(head, at, tuple(map(renamer.anonymous, clause.body))))
     ordered: list[StaticRule] = []
     while rules:
-        waiting = {_relation(rule.head) for rule in rules}
-        ready = [rule for rule in rules if not waiting & set(map(_relation, _fluents(rule)))]
+        waiting = [rule.head for rule in rules]
+        ready = [
+            rule
+            for rule in rules
+            if not any(may_define(head, part) for head in waiting for part in _fluents(rule))
+        ]
         if not ready:
             raise UnsupportedError("a cycle of statically determined fluents")
         for rule in ready:
@@ -69,8 +73,11 @@ def _refuse_intervals(rule: StaticRule) -> None:
             raise UnsupportedError(f"{name} is not defined at a point")
 
 
-def _relation(pair: Term) -> tuple[str, int]:
-    return functor(children(pair)[0])
+def may_define(head: Term, pair: Term) -> bool:
+    """Is a rule with this head about the pair? Values of one fluent may differ in kind."""
+    (fluent, own), (other, asked) = children(head), children(pair)
+    is_open = isinstance(own, Variable) or isinstance(asked, Variable)
+    return functor(fluent) == functor(other) and (is_open or own == asked)
 
 
 def point_lists(goal: Term) -> Iterator[Term]:

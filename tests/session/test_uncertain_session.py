@@ -338,6 +338,54 @@ def test_static_fluents_follow_their_parts_point_by_point() -> None:
     assert [(row["start"], row["end"]) for row in told] == [(3, 5), (5, 7), (7, 11)]
 
 
+def test_static_values_of_several_strata_go_on_between_windows() -> None:
+    rules = (
+        SWITCH
+        + """
+        holdsFor(state(X)=lit, I) :- holdsFor(on(X)=true, I).
+        holdsFor(state(X)=dark, I) :- holdsFor(state(X)=lit, J), complement_all([J], I).
+    """
+    )
+    session = cernis.load(rules).uncertain_session(window=4, step=8, start=0)
+    session.insert("0.8::up|2|2|a\n0.5::down|7|7|a\n0.5::down|14|14|a\n")
+    told: list[dict[str, Any]] = []
+    for time in (4, 12, 20):
+        told += session.query(time).probabilities().to_pylist()
+        told += session.probabilities().to_pylist() if time == 20 else []
+    found = {}
+    for row in (row for row in told if row["fluent"] == "state"):
+        for point in range(row["start"], row["end"] or 22):
+            assert found.setdefault((row["value"], point), row["probability"]) == row["probability"]
+    for value, chance in (("lit", 0.8), ("dark", 0.2)):
+        assert [found[value, point] for point in range(3, 22)] == pytest.approx([chance] * 19)
+
+
+def test_exact_probabilities_reach_back_to_the_edge() -> None:
+    rules = (
+        SWITCH
+        + """
+        :- exact(window).
+        initiatedAt(seen(X)=true, T) :- happensAt(look(X), T), holdsAt(on(X)=true, T).
+        initiatedAt(both(X)=true, T) :-
+            happensAt(ask(X), T), holdsAt(on(X)=true, T), holdsAt(seen(X)=true, T).
+    """
+    )
+    text = "0.5::up|1|1|a\nlook|2|2|a\nask|3|3|a\n"
+    whole = cernis.load(rules).run_uncertain(text, start=0, end=8).probabilities.to_pylist()
+    chances = {row["fluent"]: row["probability"] for row in whole}
+    assert chances == {"on": 0.5, "seen": 0.5, "both": 0.5}
+    session = cernis.load(rules).uncertain_session(window=8, step=4, start=0)
+    session.insert(text)
+    for time in (4, 8):
+        session.query(time)
+        rows = session.probabilities().to_pylist()
+        assert {row["fluent"]: row["probability"] for row in rows} == chances
+    far = cernis.load(rules.replace("window", "9")).uncertain_session(window=8, step=4, start=0)
+    far.query(8)
+    with pytest.raises(DataError, match="exact over 9 points, and the window has 8"):
+        far.query(12)
+
+
 def test_static_fluents_that_are_measured_are_made_of_credible_intervals() -> None:
     program = cernis.load(
         SWITCH

@@ -26,22 +26,119 @@ MOST_CHOICES: Final = 18
 
 
 @part
-def _bit_of(pair: int, bits: Integers, count: int, chosen: Integers) -> int:
-    """Note that a step asks for a pair's bit; gives how many it asks for."""
+def _with_bit(bit: int, count: int, condition: Integers) -> int:
+    """Note that a step depends on a bit; gives on how many it depends."""
     for place in range(count):
-        if chosen[place] == bits[pair]:
+        if condition[place] == bit:
             return count
-    chosen[count] = bits[pair]
+    condition[count] = bit
     return count + 1
 
 
 @part
-def _restricted(state: int, count: int, chosen: Integers) -> int:
-    """The bits of a state that are chosen, as a number."""
-    number = 0
+def _place_of(bit: int, count: int, condition: Integers) -> int:
+    """The place of a bit among those that a step depends on."""
     for place in range(count):
-        number |= ((state >> chosen[place]) & 1) << place
-    return number
+        if condition[place] == bit:
+            return place
+    return -1
+
+
+@part
+def _seen(
+    step: int, first: int, last: int, order: Integers, pairs: Integers, bits: Integers,
+    fact_offsets: Integers, facts: Integers, node_pairs: Integers, stamps: Integers,
+    condition: Integers, shared: Integers,
+) -> tuple[int, int]:  # fmt: skip
+    """On how many bits a step depends, and how many facts several of its groups share.
+
+    A group names each of its facts once; one that is met again is of another group, too.
+    """
+    count = 0
+    more = 0
+    for place in range(first, last):
+        group = order[place]
+        count = _with_bit(bits[pairs[group]], count, condition)
+        for row in range(fact_offsets[group], fact_offsets[group + 1]):
+            node = facts[row]
+            if node_pairs[node] >= 0:
+                count = _with_bit(bits[node_pairs[node]], count, condition)
+            elif stamps[node] == step:
+                stamps[node] = -2 - step
+                if more < MOST_CHOICES:
+                    shared[more] = node
+                more += 1
+            elif stamps[node] != -2 - step:
+                stamps[node] = step
+    return count, more
+
+
+@part
+def _spread(
+    first: int, last: int, room: int, number: int, count: int, order: Integers, pairs: Integers,
+    bits: Integers, shape: Integers, fact_offsets: Integers, facts: Integers, tests: Integers,
+    variables: Integers, lows: Integers, highs: Integers, held: Integers, fresh: Integers,
+    node_pairs: Integers, chances: Floats, values: Floats, table: Floats, condition: Integers,
+) -> None:  # fmt: skip
+    """Divide the weight at `table[room]` among the outcomes of a step's groups.
+
+    `number` says which of the bits that the step depends on are set. Given the facts that they
+    share, the groups are independent.
+    """
+    filled = 1
+    for place in range(first, last):
+        group = order[place]
+        for row in range(fact_offsets[group], fact_offsets[group + 1]):
+            pair = node_pairs[facts[row]]
+            if pair >= 0:
+                chances[facts[row]] = float((number >> _place_of(bits[pair], count, condition)) & 1)
+        circuit = shape[group]
+        worth(group, circuit, fact_offsets, facts, chances, tests, variables, lows, highs, values)
+        holds = (number >> _place_of(bits[pairs[group]], count, condition)) & 1
+        chance = values[held[circuit]] if holds == 1 else values[fresh[circuit]]
+        for outcome in range(filled):
+            weight = table[room + outcome]
+            table[room + filled + outcome] = weight * chance
+            table[room + outcome] = weight * (1.0 - chance)
+        filled *= 2
+
+
+@part
+def _advance(
+    base: int, states_count: int, count: int, size: int, condition: Integers, changed: Integers,
+    table: Floats, states: Floats, following: Floats,
+) -> None:  # fmt: skip
+    """Carry the states of a component over a step: `size` bits of them change."""
+    cleared = 0
+    for place in range(size):
+        cleared |= 1 << changed[place]
+    for state in range(states_count):
+        following[state] = 0.0
+    for state in range(states_count):
+        weight = states[base + state]
+        if weight == 0.0:
+            continue
+        number = 0
+        for place in range(count):
+            number |= ((state >> condition[place]) & 1) << place
+        for outcome in range(1 << size):
+            share = table[(number << size) + outcome]
+            if share > 0.0:
+                new = state & ~cleared
+                for place in range(size):
+                    new |= ((outcome >> place) & 1) << changed[place]
+                following[new] += weight * share
+    for state in range(states_count):
+        states[base + state] = following[state]
+
+
+@part
+def _marginal(bit: int, states_count: int, following: Floats) -> float:
+    chance = 0.0
+    for state in range(states_count):
+        if (state >> bit) & 1:
+            chance += following[state]
+    return min(chance, 1.0)
 
 
 @kernel(
@@ -57,117 +154,58 @@ def carry_jointly(
     state_offsets: Integers, pairs: Integers, bits: Integers,
     shape: Integers, fact_offsets: Integers, facts: Integers, given_chances: Floats,
     tests: Integers, variables: Integers, lows: Integers, highs: Integers,
-    held: Integers, fresh: Integers,
-    node_pairs: Integers,
+    held: Integers, fresh: Integers, node_pairs: Integers,
     chances: Floats, states: Floats, following: Floats, values: Floats, table: Floats,
-    chosen: Integers, shared: Integers, changed: Integers, stamps: Integers, after: Floats,
+    condition: Integers, shared: Integers, changed: Integers, stamps: Integers, after: Floats,
 ) -> int:  # fmt: skip
     """Write the probability of each group's pair after it; gives a step that is too large, or -1.
 
     Step s has the groups `order[steps[s]:steps[s+1]]`, of component `components[s]`, whose steps
     are in the order of time. The probabilities of its states are `states[state_offsets[c]:]`,
-    `1 << sizes[c]` of them, and are carried in place.
-    `node_pairs` says which pair a fact is about, or -1.
+    `1 << sizes[c]` of them, and are carried in place. `node_pairs` says which pair a fact is about,
+    or -1.
     """
     values[0] = 0.0
     values[1] = 1.0
     for step in range(len(steps) - 1):
-        component = components[step]
-        base = state_offsets[component]
-        count = 1 << sizes[component]
-        asked = 0
-        more = 0
-        size = steps[step + 1] - steps[step]
-        for place in range(steps[step], steps[step + 1]):
-            group = order[place]
-            changed[place - steps[step]] = bits[pairs[group]]
-            asked = _bit_of(pairs[group], bits, asked, chosen)
-            for fact in range(fact_offsets[group], fact_offsets[group + 1]):
-                node = facts[fact]
-                if node_pairs[node] >= 0:
-                    asked = _bit_of(node_pairs[node], bits, asked, chosen)
-                elif stamps[node] == step:
-                    # A group names each of its facts once, so another group has it, too.
-                    stamps[node] = -2 - step
-                    shared[more] = node
-                    more += 1
-                    if more > MOST_CHOICES:
-                        return step
-                elif stamps[node] != -2 - step:
-                    stamps[node] = step
-        if asked + more + size > MOST_CHOICES:
+        first, last = steps[step], steps[step + 1]
+        base, states_count = state_offsets[components[step]], 1 << sizes[components[step]]
+        size = last - first
+        count, more = _seen(
+            step, first, last, order, pairs, bits, fact_offsets, facts, node_pairs, stamps,
+            condition, shared,
+        )  # fmt: skip
+        if count + more + size > MOST_CHOICES:
             return step
-        width = 1 << size
-        for number in range((1 << asked) * width):
-            table[number] = 0.0
-        for number in range(1 << asked):
-            for world in range(1 << more):
-                weight = 1.0
-                for place in range(more):
-                    node = shared[place]
-                    is_true = (world >> place) & 1
-                    weight *= given_chances[node] if is_true else 1.0 - given_chances[node]
-                    chances[node] = float(is_true)
-                if weight == 0.0:
-                    continue
-                # The last entries of the table are room for the outcomes of one world.
-                room = (1 << asked) * width
+        room = 1 << (count + size)
+        for place in range(room):
+            table[place] = 0.0
+        for choice in range(1 << (count + more)):
+            number = choice & ((1 << count) - 1)
+            weight = 1.0
+            for place in range(more):
+                is_true = (choice >> (count + place)) & 1
+                chance = given_chances[shared[place]]
+                weight *= chance if is_true == 1 else 1.0 - chance
+                chances[shared[place]] = float(is_true)
+            if weight > 0.0:
                 table[room] = weight
-                filled = 1
-                for place in range(size):
-                    group = order[steps[step] + place]
-                    for fact in range(fact_offsets[group], fact_offsets[group + 1]):
-                        node = facts[fact]
-                        if node_pairs[node] >= 0:
-                            for bit in range(asked):
-                                if chosen[bit] == bits[node_pairs[node]]:
-                                    chances[node] = float((number >> bit) & 1)
-                    circuit = shape[group]
-                    worth(
-                        group, circuit, fact_offsets, facts, chances, tests, variables, lows,
-                        highs, values,
-                    )  # fmt: skip
-                    holds = 0
-                    for bit in range(asked):
-                        if chosen[bit] == bits[pairs[group]]:
-                            holds = (number >> bit) & 1
-                    chance = values[held[circuit]] if holds else values[fresh[circuit]]
-                    for outcome in range(filled):
-                        part_weight = table[room + outcome]
-                        table[room + filled + outcome] = part_weight * chance
-                        table[room + outcome] = part_weight * (1.0 - chance)
-                    filled *= 2
-                for outcome in range(width):
-                    table[number * width + outcome] += table[room + outcome]
+                _spread(
+                    first, last, room, number, count, order, pairs, bits, shape, fact_offsets,
+                    facts, tests, variables, lows, highs, held, fresh, node_pairs, chances, values,
+                    table, condition,
+                )  # fmt: skip
+                for outcome in range(1 << size):
+                    table[(number << size) + outcome] += table[room + outcome]
         for place in range(more):
             chances[shared[place]] = given_chances[shared[place]]
-        for state in range(count):
-            following[state] = 0.0
-        cleared = 0
         for place in range(size):
-            cleared |= 1 << changed[place]
-        for state in range(count):
-            weight = states[base + state]
-            if weight == 0.0:
-                continue
-            number = _restricted(state, asked, chosen)
-            rest = state & ~cleared
-            for outcome in range(width):
-                share = table[number * width + outcome]
-                if share > 0.0:
-                    new = rest
-                    for place in range(size):
-                        new |= ((outcome >> place) & 1) << changed[place]
-                    following[new] += weight * share
-        for state in range(count):
-            states[base + state] = following[state]
+            changed[place] = bits[pairs[order[first + place]]]
+        _advance(
+            base, states_count, count, size, condition, changed, table, states, following
+        )  # fmt: skip
         for place in range(size):
-            chance = 0.0
-            bit = changed[place]
-            for state in range(count):
-                if (state >> bit) & 1:
-                    chance += following[state]
-            after[order[steps[step] + place]] = min(chance, 1.0)
+            after[order[first + place]] = _marginal(changed[place], states_count, following)
     return -1
 
 

@@ -84,6 +84,18 @@ class Courses:
         probabilities[has_step] = self.chances[last[has_step]]
         return probabilities
 
+    def probabilities_of(self, pairs: Integers, times: Integers) -> Floats:
+        """The probability of each of some pairs at a time of its own."""
+        owner = np.repeat(np.arange(len(self.pairs)), np.diff(self.offsets))
+        if not len(owner) or not len(pairs):
+            return np.zeros(len(pairs))
+        least = min(int(self.times.min()), int(times.min()))
+        span = max(int(self.times.max()), int(times.max())) - least + 1
+        keys = owner * span + (self.times - least)
+        places = np.searchsorted(keys, pairs * span + (times - least), "right") - 1
+        has_step = (places >= 0) & (owner[places] == pairs)
+        return np.where(has_step, self.chances[places], 0.0)
+
     def up_to(self, last: int) -> Courses:
         """The steps up to a time, including those at it."""
         kept = self.times <= last

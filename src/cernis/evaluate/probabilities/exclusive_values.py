@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cernis.evaluate.probabilities.courses import Courses, Pairs, with_facts
-from cernis.evaluate.probabilities.proofs import Awaited
+from cernis.evaluate.probabilities.proofs import Awaited, known_keys
 from cernis.evaluate.probabilities.uncertain_facts import TRUE, Conjunctions, Facts, stacked
 from cernis.kernels.array_types import Array, Booleans, Floats, Integers
 from cernis.kernels.circuit_values import LEAST_LEFT, MOST_TOGETHER
@@ -217,15 +217,59 @@ class AwaitedValues(Awaited):
 
     def is_asked(self, pairs: Integers, times: Integers) -> Booleans:
         """For which pairs and times is some value of the instance awaited?"""
-        known = self._instants.keys
-        if not len(known):
-            return np.zeros(len(pairs), np.bool_)
-        order = np.argsort(known)
-        places = np.minimum(np.searchsorted(known[order], times), len(known) - 1)
-        is_known = known[order][places] == times
-        keys = (self.firsts[pairs] << _HALF) | order[places]
-        asked_keys = (self.firsts[self._numbers.keys >> _HALF] << _HALF) | (
-            self._numbers.keys & ((1 << _HALF) - 1)
+        keys = self._numbers.keys
+        asked_keys = (self.firsts[keys >> _HALF] << _HALF) | (keys & ((1 << _HALF) - 1))
+        return known_keys(self._instants, asked_keys, self.firsts[pairs], times)
+
+
+@dataclass(slots=True)
+class CarriedFacts:
+    """The facts that rules of a cycle have asked for, with the probabilities of its courses."""
+
+    awaited: Awaited
+    courses: Courses
+
+    def put(self, literals: Integers, pairs: Integers, times: Integers, facts: Facts) -> None:
+        """Write the literals of those pairs and times that the cycle has asked for.
+
+        Of an instance whose values exclude each other, all values count if one of them does.
+        """
+        known = np.flatnonzero(self.awaited.is_asked(pairs, times))
+        if len(known):
+            literals[known] = self.awaited.literals(pairs[known], times[known], facts)
+            self.fill(facts)
+
+    def fill(self, facts: Facts) -> None:
+        """Give facts that are still without a probability the one of their pair."""
+        awaited = self.awaited
+        new = np.flatnonzero(np.isnan(facts.chances[awaited.nodes]))
+        pairs, times, nodes = awaited.pairs[new], awaited.times[new], awaited.nodes[new]
+        chances = self.courses.probabilities_of(pairs, times)
+        if isinstance(awaited, AwaitedValues):
+            before, total = self._sums(awaited, pairs, times)
+            left = 1 - before
+            shares = np.minimum(1.0, chances / np.where(left > LEAST_LEFT, left, 1.0))
+            shares = np.where(left > LEAST_LEFT, shares, 0.0)
+            chances = np.where(total > MOST_TOGETHER, chances, shares)
+            self._fill_together(awaited, facts)
+        facts.chances[nodes] = chances
+
+    def _fill_together(self, awaited: AwaitedValues, facts: Facts) -> None:
+        together = awaited.together
+        new = np.flatnonzero(np.isnan(facts.chances[together.nodes]))
+        _, total = self._sums(awaited, together.pairs[new], together.times[new])
+        facts.chances[together.nodes[new]] = total > MOST_TOGETHER
+
+    def _sums(
+        self, awaited: AwaitedValues, pairs: Integers, times: Integers
+    ) -> tuple[Floats, Floats]:
+        """What the values before each pair, and all values, of its instance add up to."""
+        counts = awaited.lasts[pairs] - awaited.firsts[pairs]
+        values = expanded(awaited.firsts[pairs], counts)
+        owners = np.repeat(np.arange(len(pairs)), counts)
+        chances = self.courses.probabilities_of(values, np.repeat(times, counts))
+        weights = (np.where(values < pairs[owners], chances, 0.0), chances)
+        before, total = (
+            np.bincount(owners, each, minlength=len(pairs)).astype(np.float64) for each in weights
         )
-        is_asked: Booleans = is_known & np.isin(keys, asked_keys)
-        return is_asked
+        return before, total

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -79,6 +79,15 @@ class Segments:
     table: FluentTable
     literals: Integers
     awaited: Awaited | None = None
+    known: FactsOfCycle | None = None
+    """The facts that rules of the fluent's own cycle have asked for: others ask for the same."""
+
+
+class FactsOfCycle(Protocol):
+    """Facts that pairs hold at points, whose probabilities are known by now."""
+
+    def put(self, literals: Integers, pairs: Integers, times: Integers, facts: Facts) -> None:
+        """Write the literals of those pairs and times that there are facts about."""
 
 
 @dataclass(slots=True)
@@ -97,6 +106,10 @@ class Awaited:
             self.nodes = np.concatenate([self.nodes, facts.await_(more)])
         return self.nodes[numbers] * 2
 
+    def is_asked(self, pairs: Integers, times: Integers) -> Booleans:
+        """For which pairs and times is there a fact?"""
+        return known_keys(self._times, self._facts.keys, pairs, times)
+
     @property
     def pairs(self) -> Integers:
         """The pair of each fact."""
@@ -107,6 +120,18 @@ class Awaited:
         """The time of each fact."""
         numbers: Integers = self._facts.keys & ((1 << _HALF) - 1)
         return self._times.keys[numbers]
+
+
+def known_keys(instants: Numbering, keys: Integers, owners: Integers, times: Integers) -> Booleans:
+    """For which owners and times is there a key, made of the owner and the number of the time?"""
+    known = instants.keys
+    if not len(known):
+        return np.zeros(len(owners), np.bool_)
+    order = np.argsort(known)
+    places = np.minimum(np.searchsorted(known[order], times), len(known) - 1)
+    is_known = known[order][places] == times
+    has_key: Booleans = is_known & np.isin((owners << _HALF) | order[places], keys)
+    return has_key
 
 
 @dataclass(slots=True)
@@ -327,7 +352,10 @@ class Prover:
         self, segments: Segments, groups: Integers, times: Integers, places: Integers
     ) -> Integers:
         if segments.awaited is None:
-            return segments.literals[places]
+            literals = segments.literals[places]
+            if segments.known is not None:
+                segments.known.put(literals, groups, times, self._uncertainty.facts)
+            return literals
         return segments.awaited.literals(groups, times, self._uncertainty.facts)
 
     def _proofs_by_row(

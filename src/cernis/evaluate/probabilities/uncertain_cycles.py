@@ -19,7 +19,7 @@ from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.probabilities.circuits import Circuits
 from cernis.evaluate.probabilities.courses import Courses, courses_of
 from cernis.evaluate.probabilities.exact_carrying import exact_probabilities_after
-from cernis.evaluate.probabilities.exclusive_values import AwaitedValues
+from cernis.evaluate.probabilities.exclusive_values import AwaitedValues, CarriedFacts
 from cernis.evaluate.probabilities.proof_groups import (
     HOLDING,
     Actions,
@@ -84,6 +84,7 @@ def evaluate_cycle(
             part, after[is_of_fluent], actions_of_fluent.pairs, since, context.window.tick
         )
         uncertainty.enter_courses(actions_of_fluent.relation, courses)
+        cycle.keep_facts(actions_of_fluent.relation, courses)
         courses_by_fluent[actions_of_fluent.relation] = courses
     return courses_by_fluent
 
@@ -162,6 +163,13 @@ class _Cycle:
         none = np.empty(0, np.int64)
         table = EventTable([none] * relation.arity, [*domains, None], none)
         context.relations.events[relation] = table
+
+    def keep_facts(self, relation: Relation, courses: Courses) -> None:
+        """Let later rules use the facts that events of the cycle rest on."""
+        if self._events or relation in self._uncertainty.watched:
+            known = CarriedFacts(self._awaited[relation], courses)
+            known.fill(self._uncertainty.facts)
+            self._uncertainty.fluents[relation].known = known
 
     def add_holding(self, outcomes: list[FluentActions]) -> None:
         """Add rows that say when a pair holds, where rules ask for values that it excludes."""

@@ -21,6 +21,7 @@ from cernis.evaluate.probabilities.uncertain_facts import FALSE, TRUE, Conjuncti
 from cernis.evaluate.probabilities.uncertain_fluents import first_point
 from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.kernels.order import stable_order
+from cernis.knowledge.ground_values import value
 from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.grounding import allowed
 from cernis.operators.definitions.rule_heads import head_column
@@ -29,6 +30,7 @@ from cernis.operators.intervals.bindings import distinct_rows, instances
 from cernis.operators.intervals.interval_lists import matching_groups
 from cernis.operators.rule_pipeline import concatenated
 from cernis.plan.logical import Combine, Definition, Fetch, IntervalRule
+from cernis.syntax.tree import Variable
 from cernis.tables.columns import Rows
 from cernis.tables.interval_tables import INFINITY, FluentTable, expanded
 
@@ -283,12 +285,25 @@ def _before_window(
     if held is None or start >= end:
         pieces = LiteralPieces(none, none, none, none)
         return _HeadPieces([none] * (definition.relation.arity + 1), pieces)
+    held = held.take(np.flatnonzero(_defined_values(definition, held)))
     count = len(held)
     pieces = LiteralPieces(
         np.arange(count), np.full(count, start), np.full(count, end),
         uncertainty.facts.add(held.initial),
     )  # fmt: skip
     return _HeadPieces([*held.arguments, held.values], pieces)
+
+
+def _defined_values(definition: Definition, pairs: Pairs) -> Booleans:
+    """The pairs of values that this definition's rules are about; others are defined elsewhere."""
+    rules = [rule for rule in definition.rules if isinstance(rule, IntervalRule)]
+    if any(isinstance(rule.head.value, Variable) for rule in rules):
+        return np.ones(len(pairs), np.bool_)
+    domain = pairs.value_domain
+    held = pairs.values.tolist() if domain is None else domain.decode(pairs.values)
+    named = [value(rule.head.value) for rule in rules]
+    same = [any(type(v) is type(own) and v == own for own in named) for v in held]
+    return np.array(same, np.bool_)
 
 
 def _with_possible(context: Context, uncertainty: Uncertainty) -> Context:
