@@ -23,9 +23,7 @@ CONSOLE = re.compile(r"^```console\n(\$ .*?\n)(.*?)^```$", re.MULTILINE | re.DOT
 def rendered(text: str, folder: Path) -> str:
     """The page, with what its commands print in a folder that has the files it shows."""
     write_files(text, folder)
-    return CONSOLE.sub(
-        lambda shown: f"```console\n{shown[1]}{printed(shown[1], folder)}```", text
-    )
+    return CONSOLE.sub(lambda shown: f"```console\n{shown[1]}{printed(shown[1], folder)}```", text)
 
 
 def printed(line: str, folder: Path) -> str:

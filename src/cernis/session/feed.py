@@ -8,8 +8,10 @@ from typing import ClassVar, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cernis.answers.answer_tables import lists_of, texts_of
+from cernis.answers.feed_lines import feed_lines
 from cernis.answers.time_output import WHOLE_NUMBERS, TimeOutput
 from cernis.check.model import Relation
 from cernis.evaluate.changes.differences import only_in_one
@@ -39,7 +41,7 @@ Encoding: TypeAlias = MutableMapping[Relation, RelationDomains]
 """The domains of each relation's arguments and of its value."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Feed:
     """What one query has changed, deletions first."""
 
@@ -54,6 +56,35 @@ class Feed:
 
     def __len__(self) -> int:
         return sum(map(len, (*self.fluents.values(), *self.events.values())))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {self.times.text(self.query)}: {len(self)} changes>"
+
+    def text(self) -> str:
+        """The changes as lines, of fluents and then of events: `+` inserts, `-` deletes.
+
+        An interval is half-open, `[start,end)`; that of a pattern's occurrence has both its ends.
+        """
+        return "".join(f"{line}\n" for line in feed_lines(self.changes()))
+
+    def changes(self) -> pa.Table:
+        """All changes as one table, with the columns of `table()`, fluents first.
+
+        A happening has no value, and no end; an occurrence of a pattern has its last point as its
+        end.
+        """
+        happened = self.happenings()
+        has_start = pc.is_valid(happened["start"])
+        columns = [
+            happened["change"], happened["event"], happened["args"],
+            pa.nulls(len(happened), pa.string()),
+            pc.if_else(has_start, happened["start"], happened["occurrence"]),
+            pc.if_else(has_start, happened["occurrence"], None), happened["query_time"],
+            happened["rule_version"],
+        ]  # fmt: skip
+        schema = self.times.schema(self.schema)
+        columns += [pa.nulls(len(happened), field.type) for field in list(schema)[len(columns) :]]
+        return pa.concat_tables([self.table(), pa.table(columns, schema)])
 
     def table(self) -> pa.Table:
         """The changes of all fluents."""

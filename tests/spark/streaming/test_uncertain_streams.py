@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import cernis
+from cernis.answers.feed_lines import line_of
 from cernis.errors import DataError, UnsupportedError
 from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
 from cernis.session.uncertain_session import UncertainSession
 from cernis.spark import files, fold, stream
-from cernis.spark.sinks import MemorySink, line_of
+from cernis.spark.sinks import MemorySink
 from cernis.spark.streaming.stream_query import likely_of
 from tests.spark.streaming.local_stream import stream_of
 from tests.spark.streaming.test_local_stream import InProcess, arrival, pieces

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cernis.check.model import Relation
 from cernis.evaluate.changes.stores import StoredRows
@@ -185,19 +184,6 @@ class UncertainStageSession(StageSession, UncertainSession):
 
 
 def table_of(feed: Feed) -> pa.Table:
-    """All changes of a query as one table.
-
-    A happening has no value, and no end; an occurrence of a pattern has its last point as its end.
-    """
-    happened = feed.happenings()
-    has_start = pc.is_valid(happened["start"])
-    columns = [
-        happened["change"], happened["event"], happened["args"],
-        pa.nulls(len(happened), pa.string()),
-        pc.if_else(has_start, happened["start"], happened["occurrence"]),
-        pc.if_else(has_start, happened["occurrence"], None), happened["query_time"],
-        happened["rule_version"],
-    ]  # fmt: skip
-    columns += [pa.nulls(len(happened), field.type) for field in list(feed.schema)[len(columns) :]]
+    """All changes of a query as one table, with the probabilities that it has settled."""
     settled = [feed.probabilities()] if isinstance(feed, UncertainFeed) else []
-    return pa.concat_tables([feed.table(), pa.table(columns, feed.schema), *settled])
+    return pa.concat_tables([feed.changes(), *settled])
