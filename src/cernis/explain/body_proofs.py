@@ -217,7 +217,7 @@ class BodyProver:
     def _changed(
         self, literal: Changes, bindings: Bindings, time: int
     ) -> Iterator[tuple[Bindings, Support]]:
-        """An initiation or termination at the very point, by a rule."""
+        """An initiation or termination at the very point, by a rule or by a delayed effect."""
         for rule in self._changes:
             if rule.initiates == literal.initiates and rule.pair.relation == literal.pair.relation:
                 for proof in self.prove(rule.body, {rule.time: term_of(time)}, time):
@@ -226,6 +226,22 @@ class BodyProver:
                         known = match_all(_parts(literal.pair), head, bindings)
                         if known is not None:
                             yield known, Support(literal, known, nested=proof.supports)
+        if literal.initiates:
+            yield from self._begun(literal, bindings, time)
+
+    def _begun(
+        self, literal: Changes, bindings: Bindings, time: int
+    ) -> Iterator[tuple[Bindings, Support]]:
+        """The pairs that hold from the next point on, by no rule but by a delayed effect."""
+        first = time + self.history.tick
+        targets = {e.target.relation for e in self.history.effects if e.target is not None}
+        if literal.pair.relation not in targets:
+            return
+        for instance, spans in self.history.fluent(literal.pair.relation).items():
+            span = next((each for each in spans if each[0] == first), None)
+            known = None if span is None else _match_pair(literal.pair, *instance, bindings)
+            if known is not None:
+                yield known, Support(literal, known, instance=instance, interval=span)
 
 
 def _parts(pair: Pair) -> tuple[Term, ...]:

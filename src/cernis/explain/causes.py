@@ -31,6 +31,14 @@ from cernis.explain.body_proofs import (
 )
 from cernis.explain.explanation_tree import Reason
 from cernis.explain.histories import Happening, History, Instance, Interval, NamedRecord
+from cernis.explain.phrase_causes import (
+    Timer,
+    is_ground_pair,
+    length_of,
+    missed_event,
+    phrase_text,
+    timer_of,
+)
 from cernis.explain.point_texts import interval_text, point_text
 from cernis.explain.questions import entity_text
 from cernis.explain.static_proofs import ComputedList, PairList, StaticProof, StaticProver
@@ -38,7 +46,7 @@ from cernis.knowledge.ground_values import Row, Value, is_ground, same, term_of,
 from cernis.knowledge.terms import substitute
 from cernis.source import Span
 from cernis.syntax import show
-from cernis.syntax.tree import Compound, Number, Term, functor
+from cernis.syntax.tree import Compound, Term, functor
 from cernis.tables.interval_tables import INFINITY
 
 _DEEPEST = 60
@@ -67,6 +75,9 @@ class CauseTrees:
         if span is None:
             return Reason("note", f"{name} does not hold at {point_text(time)}")
         reason = Reason("pair", f"{name} holds on {interval_text(span)}", interval=span)
+        timer = timer_of(self.definitions, relation, terms(instance[0]), term_of(instance[1]))
+        if timer is not None and is_ground_pair(timer.about):
+            return self._has_held(timer, span[0] - self.history.tick, depth)
         if self._is_repeated(relation, instance, span) or depth > _DEEPEST:
             reason.reasons.append(_folded(depth))
             return reason
@@ -124,10 +135,13 @@ class CauseTrees:
 
     def event(self, relation: Relation, happening: Happening, depth: int = 0) -> Reason:
         """Why an event happened."""
-        name = entity_text(relation, terms(happening.args), None)
+        name = self._entity(relation, terms(happening.args), None)
         if happening.record is not None:
             return _record_reason(happening.record)
         reason = Reason("event", f"{name} happens at {point_text(happening.time)}")
+        missed = missed_event(self.definitions, relation, terms(happening.args))
+        if missed is not None:
+            return self._missed(*missed, happening.time, depth)
         if self._is_repeated(relation, happening.args, happening.time) or depth > _DEEPEST:
             reason.reasons.append(_folded(depth))
             return reason
@@ -211,6 +225,9 @@ class CauseTrees:
     ) -> Reason | None:
         """What initiated a pair at a point: a rule, a delayed effect, or that it held initially."""
         actual = (*terms(instance[0]), term_of(instance[1]))
+        timer = timer_of(self.definitions, relation, actual[:-1], actual[-1])
+        if timer is not None and is_ground_pair(timer.about):
+            return self._has_held(timer, point, depth)
         for rule in self.definitions.changes:
             if rule.initiates and rule.pair.relation == relation:
                 known = match_all((*rule.pair.args, rule.pair.value), actual, {})
@@ -222,6 +239,27 @@ class CauseTrees:
         return self._initially(relation, actual, point) or self._effect(
             relation, actual, point, depth, is_target=True
         )
+
+    def _has_held(self, timer: Timer, point: int, depth: int) -> Reason:
+        """That a pair has held for as long as a timer takes, at the point where time was up."""
+        relation, instance = timer.about.relation, timer.instance
+        began = point - length_of(timer.delay) + self.history.tick
+        text = f"{self.name(relation, instance)} has held for {show(timer.delay)} since "
+        reason = Reason("condition", text + point_text(began))
+        reason.reasons.append(self.pair(relation, instance, began, depth + 1))
+        return reason
+
+    def _missed(self, timer: Timer, absent: Event, point: int, depth: int) -> Reason:
+        """That nothing came in time after an event."""
+        since = point - length_of(timer.delay)
+        name = entity_text(absent.relation, absent.args, None)
+        text = f"no {name} from {point_text(since)} to {point_text(point)}"
+        reason = Reason("absent", f"{text}, {show(timer.delay)}")
+        args = tuple(map(value, timer.about.args))
+        for each in self.history.events_at(timer.about.relation, since):
+            if each.args == args:
+                reason.reasons.append(self.event(timer.about.relation, each, depth + 1))
+        return reason
 
     def termination(
         self, relation: Relation, instance: Instance, point: int, depth: int
@@ -279,13 +317,13 @@ class CauseTrees:
     ) -> Reason | None:
         known = self._goals(effect.goals, bindings)
         delay = None if known is None else substitute(effect.delay, known)
-        if known is None or not isinstance(delay, Number) or depth > _DEEPEST:
+        if known is None or delay is None or not is_ground(delay) or depth > _DEEPEST:
             return None
         parts = [substitute(part, known) for part in (*effect.source.args, effect.source.value)]
         if not all(map(is_ground, parts)):
             return None
         *args, held = map(value, parts)
-        since = point - int(delay.value)
+        since = point - length_of(delay)
         instance = tuple(args), held
         cause = self.initiation(effect.source.relation, instance, since, depth + 1)
         if cause is None:
@@ -432,6 +470,9 @@ class CauseTrees:
                 yield from self.support(nested, point, depth)
         elif support.happening is not None and isinstance(literal, Happens):
             yield self.event(literal.event.relation, support.happening, depth)
+        elif support.instance is not None and isinstance(literal, Changes):
+            made = self.initiation(literal.pair.relation, support.instance, point, depth)
+            yield made or self._unknown("this initiation", point, point)
         elif support.instance is not None and isinstance(literal, (Holds, Boundary)):
             yield self._held(literal, support, point, depth)
         else:
@@ -502,7 +543,7 @@ class CauseTrees:
             entity: Event | Pair = literal.event if isinstance(literal, Happens) else literal.pair
             args = tuple(substitute(arg, bindings) for arg in entity.args)
             held = None if isinstance(entity, Event) else substitute(entity.value, bindings)
-            text = entity_text(entity.relation, args, held)
+            text = self._entity(entity.relation, args, held)
             return f"{literal.edge}({text})" if isinstance(literal, Boundary) else text
         return self._source(literal.span)
 
@@ -527,7 +568,13 @@ class CauseTrees:
 
     def name(self, relation: Relation, instance: Instance) -> str:
         """A pair as it is written."""
-        return entity_text(relation, terms(instance[0]), term_of(instance[1]))
+        return self._entity(relation, terms(instance[0]), term_of(instance[1]))
+
+    def _entity(self, relation: Relation, args: tuple[Term, ...], held: Term | None) -> str:
+        """A pair or an event as it is written; a timer is called after its phrase."""
+        if relation in self.definitions.auxiliary:
+            return phrase_text(relation.name, args)
+        return entity_text(relation, args, held)
 
     def place(self, span: Span) -> str:
         """File and line of a rule; nothing for what no text was read for."""

@@ -11,6 +11,7 @@ from cernis.explain.causes import CauseTrees
 from cernis.explain.explanation_tree import Explanation, Reason
 from cernis.explain.histories import History
 from cernis.explain.misses import Misses
+from cernis.explain.phrase_causes import with_timers
 from cernis.explain.questions import Question, read_question
 from cernis.explain.reachable_records import reachable
 from cernis.explain.replays import missing_reason, missing_records, only
@@ -69,7 +70,7 @@ def _complete(
 
 def history_of(plan: Plan, records: Records, question: Question, limits: RunLimits) -> History:
     """Evaluate the records that a question can reach, within the bounds of the whole run."""
-    run = Run(plan, limits.tick, limits.ties)
+    run = Run(with_timers(plan), limits.tick, limits.ties)
     first, last = records.first, records.last(run.tick)
     start = limits.start
     if start is None:

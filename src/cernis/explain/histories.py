@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from cernis.check.model import Event, Relation
+from cernis.check.model import DelayedEffect, Event, Relation
 from cernis.evaluate.answer import Answer
 from cernis.kernels.array_types import Array
 from cernis.knowledge.ground_values import Row, Value
@@ -67,6 +67,11 @@ class History:
         self.members = self._members()
         rows = {key: list(known) for key, known in self.members.items()}
         self.knowledge = self.plan.knowledge.filled(rows)
+
+    @property
+    def effects(self) -> list[DelayedEffect]:
+        """The delayed effects of the program."""
+        return self.plan.checked.definitions.effects
 
     def events(self, relation: Relation) -> list[Happening]:
         """All happenings of an event, in the order of time."""

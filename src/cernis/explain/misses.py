@@ -22,6 +22,7 @@ from cernis.explain.body_proofs import Bindings, Failure, Unexplained, match_all
 from cernis.explain.causes import CauseTrees
 from cernis.explain.explanation_tree import Reason
 from cernis.explain.histories import Instance
+from cernis.explain.phrase_causes import came_in_time, held_so_far, is_ground_pair, timer_of
 from cernis.explain.point_texts import point_text
 from cernis.explain.questions import Question
 from cernis.explain.smallest_changes import fact_changes
@@ -157,6 +158,11 @@ class Misses:
         else:
             first = next((x for x in rule.body if not isinstance(x, Condition)), rule.body[0])
             name = self._causes.literal_text(first, bindings)
+            definitions = self._causes.definitions
+            text = came_in_time(definitions, self._history, first, bindings, time)
+            if text is not None:
+                reason.reasons.append(Reason("failed", text))
+                return reason
             text = f"no {name} after {point_text(since)} and before {point_text(time)}"
             reason.reasons.append(Reason("failed", text))
             reason.reasons += self._nearest(first, bindings, since, time)
@@ -324,10 +330,22 @@ class Misses:
         removed = _removed(proof)
         for title, part in proof.lists.items():
             if isinstance(part, PairList):
-                name = self._causes.name(part.literal.pair.relation, part.instance)
-                yield self._operand(name, part, time, title in removed)
+                yield self._timer(part, time) or self._operand(part, time, title in removed)
 
-    def _operand(self, name: str, part: PairList, time: int, is_removed: bool) -> Reason:
+    def _timer(self, part: PairList, time: int) -> Reason | None:
+        """That a pair has not held for long enough, if that is what is asked for."""
+        args, held = part.instance
+        definitions, relation = self._causes.definitions, part.literal.pair.relation
+        timer = timer_of(definitions, relation, terms(args), term_of(held))
+        if timer is None or not is_ground_pair(timer.about):
+            return None
+        if any(start <= time < end for start, end in part.spans):
+            return None
+        name = self._causes.name(timer.about.relation, timer.instance)
+        return Reason("failed", f"{name} {held_so_far(timer, self._history, time)}")
+
+    def _operand(self, part: PairList, time: int, is_removed: bool) -> Reason:
+        name = self._causes.name(part.literal.pair.relation, part.instance)
         holds = any(start <= time < end for start, end in part.spans)
         if is_removed:
             if holds:
