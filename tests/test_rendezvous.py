@@ -36,13 +36,15 @@ def test_sentences_say_what_was_reported(simulation: Simulation) -> None:
 
 
 def test_all_that_met_is_found_and_nothing_else(
-    simulation: Simulation, capsys: pytest.CaptureFixture[str]
+    simulation: Simulation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = command.recognised(command.received(simulation))
     planted = {(row["vessel1"], row["vessel2"]) for row in simulation.meetings.to_pylist()}
     assert len(planted) == 4
     assert {(row["V"], row["W"]) for row in result.fluent("rendezVous").to_pylist()} == planted
     assert result.fluent("sideBySide").num_rows > 100 * len(planted)
+    page = command.write_map(result, simulation.positions, tmp_path / "map.html")
+    assert "Rendez-vous at sea" in page.read_text("utf-8")
     command.compare(result, simulation)
     assert "4, found 4, wrong 0" in capsys.readouterr().out
 

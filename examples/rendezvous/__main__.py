@@ -50,6 +50,8 @@ def main() -> None:
     show(result, positions)
     if simulation is not None:
         compare(result, simulation)
+    page = write_map(result, positions, options.output)
+    print(f"{page}: the rendez-vous on a timeline and a map; open it in a browser")
 
 
 def read(path: Path) -> pa.Table:
@@ -100,8 +102,17 @@ def recognised(positions: pa.Table) -> Result:
     events = positions_to_events(positions, Parameters())
     rules = cernis.load(RULES, [FACTS])
     names = {relation.name for relation in (*rules.events, *rules.fluents)}
-    read = {name: table for name, table in events.relations.items() if name in names}
+    read = {name: dated(table) for name, table in events.relations.items() if name in names}
     return rules.run(read)
+
+
+def dated(table: pa.Table) -> pa.Table:
+    """A table of events with timestamps in place of seconds, so that the answer has dates."""
+    for place, name in enumerate(table.column_names):
+        if name in ("occurrence", "start", "end"):
+            times = table[name].cast(pa.timestamp("s", "UTC"))
+            table = table.set_column(place, name, times)
+    return table
 
 
 def show(result: Result, positions: pa.Table) -> None:
@@ -113,6 +124,11 @@ def show(result: Result, positions: pa.Table) -> None:
     for row in met.sort_by("start").to_pylist():
         end = "..." if row["end"] is None else clock(row["end"])
         print(f"  {row['V']} and {row['W']}  {clock(row['start'])} to {end}")
+
+
+def write_map(result: Result, positions: pa.Table, path: Path) -> Path:
+    """A report: what held on a timeline, and the tracks of all vessels on a map."""
+    return result.report(path, title="Rendez-vous at sea", events=False, positions=positions)
 
 
 def clock(seconds: int | datetime) -> str:
