@@ -44,9 +44,9 @@ def test_plan_analyzes_what_a_session_costs() -> None:
     assert re.search(r"ms +\d+%  stage 1, by X$", done.out, re.MULTILINE)
     # Seven are rich; one is not for a while, as is told late.
     assert re.search(r"^ +[\d.,]+ ms +\d+% +10 +8    rich/1$", done.out, re.MULTILINE)
-    assert re.search(r"^ +90 +\d+ +5 +1 +[\d,]+  scratch ", done.out, re.MULTILINE)
+    assert re.search(r"^ +90 +\d+ +5 +1  with news ", done.out, re.MULTILINE)
     assert "10 more" in done.out
-    assert "20 queries, 0 of them from what had changed." in done.out
+    assert "20 queries, 20 of them evaluated for the keys that have news," in done.out
 
 
 def test_plan_analyzes_nothing_without_records() -> None:

@@ -17,10 +17,10 @@ def test_a_plain_program_is_walked_and_evaluated_in_slices() -> None:
     ]
 
 
-def test_what_does_not_fit_lanes_is_evaluated_around_changes() -> None:
+def test_what_does_not_fit_lanes_is_evaluated_for_keys_with_news() -> None:
     rules = "initiatedAt(f(X)=true, T) :- happensAt(a(X), T), \\+ happensAt(b(X, _), T), c(X, Y).\n"
     rules += "initiatedAt(g(X, Y)=true, T) :- happensAt(a(X), T), happensAt(d(Y), T).\nc(1, 2).\n"
-    assert "sessions evaluate again only around changed points: f/1 and g/2" in said(rules)
+    assert "sessions evaluate for the keys that have news: f/1 and g/2" in said(rules)
 
 
 def test_what_rules_wait_for_is_kept() -> None:

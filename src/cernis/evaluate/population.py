@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from cernis.check.model import Definitions, Event, Pair, Relation
-from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.query_loop import Admitted, Encoding, Predicate, WindowRecords
+from cernis.evaluate.stores import StoredRows
 from cernis.kernels.array_types import Array, Integers
 from cernis.operators.context.coded_columns import recoded
 from cernis.operators.context.query_context import Context

@@ -16,9 +16,9 @@ from typing import Protocol, TypeAlias
 
 from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
-from cernis.evaluate.changes.stores import StoredRows, stacked
 from cernis.evaluate.columns.pattern_history import PastOccurrences
 from cernis.evaluate.fault_places import naming_the_rule_at_fault
+from cernis.evaluate.stores import StoredRows, stacked
 from cernis.evaluate.windows import Window
 from cernis.kernels.array_types import Array, Integers
 from cernis.operators.context.fluent_points import Attempts

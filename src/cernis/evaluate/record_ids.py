@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from cernis.evaluate.changes.stores import StoredRows
+from cernis.evaluate.stores import StoredRows
 from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.knowledge.ground_values import Value
 from cernis.records.record_columns import Coded, Column, RecordColumns

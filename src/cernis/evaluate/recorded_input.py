@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.query_loop import Admitted, Encoding
+from cernis.evaluate.stores import StoredRows
 from cernis.evaluate.windows import Window
 from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.records.encoded_input import EncodedInput, InputEvents, InputFluent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.stores import Store
+from cernis.evaluate.stores import Store
 from cernis.evaluate.windows import Window
 from cernis.evaluate.working_memory import WorkingMemory
 from cernis.operators.context.background_tables import BackgroundTables
@@ -20,12 +20,10 @@ from cernis.tables.registers import Register
 class RelationLayout:
     """How a program's relations are stored: by the keys of the stages that they belong to."""
 
-    def __init__(self, plan: Plan, context: Context, has_marks: bool = False) -> None:
+    def __init__(self, plan: Plan, context: Context) -> None:
         self.plan = plan
         self.context = context
         self.links, self.homes = plan.links, plan.homes
-        has_marks &= context.window.ties == "break"
-        self.marking_fluents = plan.marking_fluents if has_marks else {}
         self.registers = [self._register(dict(stage.keys), len(stage.key)) for stage in plan.stages]
 
     def _register(self, keys: dict[Relation, tuple[int, ...]], width: int) -> Register:
@@ -56,8 +54,7 @@ class RelationLayout:
         """An empty store of happenings, or of other points."""
         register, positions = self.key_register(relation)
         domains = self.context.encoding.relations[relation][0]
-        marked = -(-len(self.marking_fluents.get(relation, ())) // 8) if width == 1 else 0
-        return Store(relation, register, positions, domains, width, marked=marked)
+        return Store(relation, register, positions, domains, width)
 
     def fluent_store(self, relation: Relation, width: int = 3) -> Store:
         """An empty store of intervals."""

@@ -9,10 +9,9 @@ from typing import Final
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.dirt import Dirt
-from cernis.evaluate.changes.stores import Places, Store, StoredRows, event_table, stacked
 from cernis.evaluate.query_loop import Admitted, Encoding
 from cernis.evaluate.record_ids import RecordsById, SortedRecords
+from cernis.evaluate.stores import Places, Store, StoredRows, event_table, stacked
 from cernis.evaluate.windows import Window
 from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.hashing import Numbering
@@ -404,7 +403,7 @@ def _places_at_times(store: Store, wanted: StoredRows) -> Places:
     """The places of the stored rows that have the key and the time of one that is wanted."""
     keys, times = store.groups(wanted), wanted.columns[0]
     is_known = keys >= 0
-    return store.within(Dirt.of(keys[is_known], times[is_known], times[is_known] + 1))
+    return store.at_times(keys[is_known], times[is_known])
 
 
 def _numbered(columns: list[Array]) -> Integers:

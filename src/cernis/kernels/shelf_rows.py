@@ -15,11 +15,11 @@ from cernis.kernels.compile import kernel, part
 
 
 @part
-def _first_at(pool: Matrix, row: int, low: int, high: int, point: int) -> int:
-    """The first place whose value in a row of the pool is the point or above, by bisection."""
+def _first_at(pool: Matrix, low: int, high: int, point: int) -> int:
+    """The first place whose time is the point or later, by bisection."""
     while low < high:
         middle = (low + high) >> 1
-        if pool[row, middle] < point:
+        if pool[0, middle] < point:
             low = middle + 1
         else:
             high = middle
@@ -27,91 +27,51 @@ def _first_at(pool: Matrix, row: int, low: int, high: int, point: int) -> int:
 
 
 @part
-def _first_late(pool: Matrix, row: int, low: int, high: int, point: int) -> int:
+def _first_late(pool: Matrix, low: int, high: int, point: int) -> int:
     """As `_first_at`, in steps that grow from the end: what is asked for mostly lies there."""
     step = 1
-    while high - step >= low and pool[row, high - step] >= point:
+    while high - step >= low and pool[0, high - step] >= point:
         high -= step
         step += step
-    return _first_at(pool, row, max(low, high - step), high, point)
-
-
-@kernel(
-    "writable-matrix integers integers integers integers integers "
-    "writable-integers writable-integers",
-    "integer",
-)
-def look_within(
-    pool: Matrix, firsts: Integers, counts: Integers,
-    groups: Integers, starts: Integers, ends: Integers, lows: Integers, highs: Integers,
-) -> int:  # fmt: skip
-    """Where rows begin and end that lie in stretches `[start, end)` of groups; gives how many.
-
-    Stretches of one group come one after the other.
-    """
-    total = 0
-    for row in range(len(groups)):
-        first = firsts[groups[row]]
-        stop = first + counts[groups[row]]
-        if row and groups[row] == groups[row - 1] and starts[row] >= ends[row - 1]:
-            first = highs[row - 1]
-        low = _first_late(pool, 0, first, stop, starts[row])
-        high = low
-        while high < stop and high < low + 4 and pool[0, high] < ends[row]:
-            high += 1
-        if high == low + 4:
-            high = _first_late(pool, 0, high, stop, ends[row])
-        lows[row] = low
-        highs[row] = high
-        total += high - low
-    return total
+    return _first_at(pool, max(low, high - step), high, point)
 
 
 @kernel("integers integers integers writable-integers writable-integers", "nothing")
-def list_within(
-    lows: Integers, highs: Integers, groups: Integers, places: Integers, owners: Integers
+def list_groups(
+    firsts: Integers, counts: Integers, groups: Integers, places: Integers, owners: Integers
 ) -> None:
-    """All places from low ones to high ones, and the group of each."""
+    """The places of the rows of some groups, group by group, and the group of each."""
     total = 0
-    for row in range(len(lows)):
-        for place in range(lows[row], highs[row]):
+    for group in groups:
+        for place in range(firsts[group], firsts[group] + counts[group]):
             places[total] = place
-            owners[total] = groups[row]
+            owners[total] = group
             total += 1
 
 
 @kernel(
-    "writable-matrix integers integers integer integers integers integers "
-    "writable-integers writable-integers",
+    "writable-matrix integers integers integers integers writable-integers writable-integers",
     "integer",
 )
-def find_overlapping(
-    pool: Matrix, firsts: Integers, counts: Integers, reach: int,
-    groups: Integers, starts: Integers, ends: Integers, places: Integers, owners: Integers,
+def find_at_times(
+    pool: Matrix, firsts: Integers, counts: Integers, groups: Integers, times: Integers,
+    places: Integers, owners: Integers,
 ) -> int:  # fmt: skip
-    """The intervals that overlap or touch stretches of groups, each once; how many there are.
+    """The rows of groups that have the time given with the group; how many there are.
 
-    Row 1 of the pool holds ends, row `reach` the largest end of a group so far. Without places to
-    write to, they are only counted.
+    Without places to write to, they are only counted.
     """
     total = 0
-    done = before = -1
     for row in range(len(groups)):
         first = firsts[groups[row]]
         stop = first + counts[groups[row]]
-        low = _first_late(pool, reach, first, stop, starts[row])
-        if groups[row] == before:
-            low = max(low, done)
-        while low < stop and pool[0, low] <= ends[row]:
-            if pool[1, low] >= starts[row]:
-                if len(places):
-                    places[total] = low
-                    owners[total] = groups[row]
-                total += 1
-            low += 1
-        # A stretch of the same group begins after this one; what it passed over may overlap that.
-        before = groups[row]
-        done = low
+        place = _first_late(pool, first, stop, times[row])
+        while place < stop and pool[0, place] == times[row]:
+            if len(places):
+                places[total] = place
+                owners[total] = groups[row]
+            total += 1
+            place += 1
     return total
 
 
@@ -253,26 +213,3 @@ def list_all(firsts: Integers, counts: Integers, places: Integers, owners: Integ
             places[total] = place
             owners[total] = group
             total += 1
-
-
-@kernel(
-    "writable-matrix integers integers integer integer writable-integers writable-integers",
-    "integer",
-)
-def find_reaching(
-    pool: Matrix, firsts: Integers, counts: Integers, reach: int, point: int,
-    places: Integers, owners: Integers,
-) -> int:  # fmt: skip
-    """The intervals that end at a point or after it; without room for them, their number."""
-    total = 0
-    for group in range(len(counts)):
-        place = firsts[group] + counts[group] - 1
-        # The first row that reaches so far is the first one in question.
-        while place >= firsts[group] and pool[reach, place] >= point:
-            if pool[1, place] >= point:
-                if len(places):
-                    places[total] = place
-                    owners[total] = group
-                total += 1
-            place -= 1
-    return total

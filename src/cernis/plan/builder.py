@@ -55,18 +55,17 @@ from cernis.plan.logical import (
     parts_of,
 )
 from cernis.plan.pattern_plans import Patterns
-from cernis.plan.properties.change_units import (
-    UnitPlan,
-    change_units,
+from cernis.plan.properties.confined_news import (
+    StrataPlan,
+    confines_news,
     first_points,
-    may_follow_changes,
+    keyed_strata,
 )
 from cernis.plan.properties.definition_diff import digests, fingerprint
 from cernis.plan.properties.domain_retention import are_anchored
 from cernis.plan.properties.duration_reach import duration_reach
 from cernis.plan.properties.growing_predicates import growing
 from cernis.plan.properties.key_reads import Home, Link, homes, links
-from cernis.plan.properties.open_heads import marking_fluents
 from cernis.plan.properties.pattern_needs import PatternNeeds, pattern_needs
 from cernis.plan.properties.relation_roles import DurationReach, Roles, roles_of
 from cernis.plan.rule_plans import Pipeline, entity_names, literals_of
@@ -141,11 +140,6 @@ class Plan:
         return pattern_needs(self.stages, self.roles.inputs)
 
     @cached_property
-    def marking_fluents(self) -> Mapping[Relation, list[Relation]]:
-        """For each event, the simple fluents whose rules mark its happenings."""
-        return marking_fluents(self.stages, self.roles)
-
-    @cached_property
     def growing(self) -> frozenset[str]:
         """The names of domains that grow with the input, and of predicates that ask for them."""
         return growing(self)
@@ -156,14 +150,14 @@ class Plan:
         return are_anchored(self)
 
     @cached_property
-    def may_follow_changes(self) -> bool:
-        """Can the program be evaluated from changes, as far as its rules say?"""
-        return may_follow_changes(self)
+    def confines_news(self) -> bool:
+        """Can news be confined to keys, as far as the rules say?"""
+        return confines_news(self)
 
     @cached_property
-    def change_units(self) -> tuple[tuple[UnitPlan, ...], ...]:
-        """By stage: the strata that are brought up to date together from changes."""
-        return change_units(self)
+    def keyed_strata(self) -> tuple[tuple[StrataPlan, ...], ...]:
+        """By stage: the strata that are evaluated together for the keys that have news."""
+        return keyed_strata(self)
 
     @cached_property
     def first_points(self) -> frozenset[Relation]:

@@ -7,15 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from cernis.check.model import Relation
 from cernis.plan.builder import Plan
-from cernis.plan.properties.change_units import UnitKind, UnitPlan
+from cernis.plan.properties.confined_news import StrataPlan
 from cernis.plan.properties.routes import Way
 
-_PARTS = {
-    UnitKind.EVENT: "only at changed points",
-    UnitKind.SIMPLE: "only around changed points",
-    UnitKind.STATIC: "only where a part has changed",
-    UnitKind.WHOLE: "over the whole window of each changed key",
-}
 _BUCKETS = {
     Way.DEMANDED: "buckets of stage {} get what they ask for of {}",
     Way.EVERYWHERE: "all buckets of stage {} get {}",
@@ -92,20 +86,20 @@ def _changes(plan: Plan) -> Iterator[str]:
     if plan.is_swept:
         yield "sessions walk on from the first change of each key"
         return
-    if not plan.may_follow_changes:
+    if not plan.confines_news:
         yield "sessions evaluate the whole window again at every query"
         return
     by_part: dict[str, list[Relation]] = {}
-    for unit in (unit for units in plan.change_units for unit in units):
-        by_part.setdefault(_part(unit), []).extend(unit.definitions)
+    for strata in (strata for of_stage in plan.keyed_strata for strata in of_stage):
+        by_part.setdefault(_part(strata), []).extend(strata.definitions)
     for part, relations in by_part.items():
-        yield f"sessions evaluate again {part}: {_listed(relations)}"
+        yield f"sessions evaluate {part}: {_listed(relations)}"
 
 
-def _part(unit: UnitPlan) -> str:
-    if unit.looks_back:
-        return "over the whole window, as forgetting may change the answer"
-    return _PARTS[unit.kind]
+def _part(strata: StrataPlan) -> str:
+    if strata.looks_back:
+        return "for all keys at every query, as forgetting may change the answer"
+    return "for the keys that have news"
 
 
 def _routes(plan: Plan) -> Iterator[str]:

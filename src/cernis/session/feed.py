@@ -14,9 +14,9 @@ from cernis.answers.answer_tables import lists_of, texts_of
 from cernis.answers.feed_lines import feed_lines
 from cernis.answers.time_output import WHOLE_NUMBERS, TimeOutput
 from cernis.check.model import Relation
-from cernis.evaluate.changes.differences import only_in_one
-from cernis.evaluate.changes.stores import StoredRows, stacked
+from cernis.evaluate.columns.differences import only_in_one
 from cernis.evaluate.query_loop import AnswerChanges, RelationChange
+from cernis.evaluate.stores import StoredRows, stacked
 from cernis.kernels.array_types import Array
 from cernis.operators.context.value_encoding import RelationDomains
 from cernis.records.arrow_arrays import as_arrow

@@ -19,16 +19,16 @@ from cernis.plan.builder import Plan
 from cernis.records.record_columns import Records
 from cernis.records.record_sources import Events, read_events, read_unresolved
 from cernis.session.recognise import bounds
-from cernis.session.session import EvaluatorChoice, Session
+from cernis.session.session import RecordNumbers, Session
 from cernis.session.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredQuery:
-    """One query: how its evaluator was chosen, how many rows it changed, how long it took."""
+    """One query: the records that it met, how many rows it changed, how long it took."""
 
     query: int
-    choice: EvaluatorChoice
+    records: RecordNumbers
     is_incremental: bool
     changes: int
     seconds: float
@@ -44,7 +44,6 @@ class Analysis:
     """How many rows were added or removed, for each relation that rules define."""
     rows_at_end: Mapping[Relation, int] = field(default_factory=dict)
     """How many rows each relation has within the window at the end."""
-    may_be_incremental: bool = True
 
     @property
     def seconds(self) -> float:
@@ -73,7 +72,7 @@ def analyze(
     session = Session(plan, chosen.window, chosen.step, start, chosen.tick, chosen.ties)
     queries = [window.query for window in windows(start, end, chosen.window, chosen.step)]
     arrivals = records_by_query(read_unresolved(events, plan.checked, mapping), queries)
-    analysis = Analysis(may_be_incremental=session.may_be_incremental)
+    analysis = Analysis()
     session.timing = analysis.timing
     # Costs are told by definition, and lanes evaluate all their definitions together.
     session.stop_walking()
@@ -83,7 +82,7 @@ def analyze(
         feed = session.query(query)
         took = time.perf_counter() - began
         changes = analysis.count_changes(feed.fluents) + analysis.count_changes(feed.events)
-        measured = MeasuredQuery(query, session.choice, session.is_incremental, changes, took)
+        measured = MeasuredQuery(query, session.records_met, session.is_incremental, changes, took)
         analysis.queries.append(measured)
     if session.last is not None:
         handover = session.hand_over()

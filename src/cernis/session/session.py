@@ -16,8 +16,8 @@ from cernis.check.model import Relation
 from cernis.check.types import Slot
 from cernis.check.value_forms import ValueForm
 from cernis.errors import DataError
-from cernis.evaluate.changes.from_changes import FromChanges
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
+from cernis.evaluate.columns.keyed_columns import KeyedColumns
 from cernis.evaluate.evaluator_choice import (
     QueriesAhead,
     UncertainInput,
@@ -45,43 +45,15 @@ if TYPE_CHECKING:
     from cernis.session.saved.plain_trees import Tree
     from cernis.session.saved.saved_state import ColumnReader, ColumnWriter
 
-QUERY_COST: Final = 250_000
-NEW_RECORD_COST: Final = 4
-LATE_RECORD_COST: Final = 20
-"""What it costs to evaluate from changes, in records that could be evaluated from scratch instead:
-for a query, and again if any record came late; for a record after the last query; and for a record
-before it (measured by benchmarks/incremental.py)."""
-
-
 LEAST_CODES: Final = 1 << 14
 MOST_GROWTH: Final = 4
 """Values get new codes when there are `MOST_GROWTH` times as many codes as after the last time, or
 as `LEAST_CODES`: then most codes are of values that the window has passed."""
 
 
-def are_changes_cheaper(held: int, new: int, late: int, is_incremental: bool) -> bool:
-    """Is it likely to cost less to evaluate from changes than from scratch?
-
-    `held` records are in the window, `new` ones of them lie after the last query, and `late` others
-    were added or removed. To change the evaluator has a cost, too. So it is changed only if the
-    other is cheaper by a third.
-
-    >>> are_changes_cheaper(2_000_000, 125_000, 0, False)
-    True
-    >>> are_changes_cheaper(100_000, 9_000, 0, False), are_changes_cheaper(10**6, 0, 1, True)
-    (False, True)
-    """
-    return held > cost_of_changes(new, late) * (2 / 3 if is_incremental else 4 / 3)
-
-
-def cost_of_changes(new: int, late: int) -> int:
-    """The estimated cost to evaluate from changes, in records that are evaluated from scratch."""
-    return QUERY_COST * (1 + (late > 0)) + NEW_RECORD_COST * new + LATE_RECORD_COST * late
-
-
 @dataclass(frozen=True, slots=True)
-class EvaluatorChoice:
-    """The numbers of records by which the evaluator of a query was chosen."""
+class RecordNumbers:
+    """The numbers of records that a query has met."""
 
     held: int
     """Records in the window."""
@@ -89,11 +61,6 @@ class EvaluatorChoice:
     """Records that were added and lie after the last query."""
     late: int
     """Other records that were added or removed."""
-
-    @property
-    def estimate(self) -> int:
-        """The estimated cost to evaluate from changes, to be compared with the records held."""
-        return cost_of_changes(self.new, self.late)
 
 
 class Session(QueryLoop):
@@ -125,9 +92,11 @@ class Session(QueryLoop):
         self.epoch = epoch
         self.dated = False
         """Has any time of the input been a date or time, and not a whole number?"""
-        self.choice = EvaluatorChoice(0, 0, 0)
+        self.records_met = RecordNumbers(0, 0, 0)
         self.timing: Timing | None = None
         """Where the time that strata take is entered, if it is to be measured."""
+        self.is_revised = False
+        """Have the rules changed since the last query, so that all is derived again?"""
         self.revision: Feed | None = None
         """If the session was restored with other rules, what these have changed in the answer."""
         self.window = window
@@ -148,18 +117,18 @@ class Session(QueryLoop):
         self._workspace, self._domains = workspace, workspace.domains
         self._most_codes = MOST_GROWTH * max(len(self._domains), LEAST_CODES)
         template = self._context(Window(0, 0, 0), 0)
-        self.layout = RelationLayout(self.plan, template, has_marks=self.incremental is not False)
+        self.layout = RelationLayout(self.plan, template)
         self.memory = self._working_memory()
         self.memory.future = self.future
         self.population = Population(self.plan.checked.definitions)
         self.may_walk = self.memory.defers = self._can_walk()
-        self.may_be_incremental = self.incremental is not False and FromChanges.fits(self.layout)
-        self.evaluator = self._make_evaluator(bool(self.incremental) and self.may_be_incremental)
+        self.may_be_incremental = self.incremental is not False and KeyedColumns.fits(self.layout)
+        self.evaluator = self._make_evaluator(self.may_be_incremental and not self.may_walk)
 
     def _make_evaluator(self, is_incremental: bool) -> Evaluator:
         """An evaluator that has seen no query yet."""
         if is_incremental:
-            return FromChanges(self.memory, self.layout)
+            return KeyedColumns(self.memory, self.layout)
         return self._make_from_scratch()
 
     def _can_walk(self) -> bool:
@@ -326,27 +295,30 @@ class Session(QueryLoop):
         return context
 
     def choose_evaluator(self, query_input: QueryInput) -> None:
-        """Change to the evaluator that is likely to cost less, given the changes of the input.
+        """Change to another evaluator where the records that have come ask for it.
 
         If the window begins after the last query, that query has seen nothing of the window, and
         everything is evaluated from scratch.
         """
-        admitted, window = query_input.admitted, query_input.window
+        self.records_met = self._numbers_of(query_input)
+        window = query_input.window
+        has_gap = window.forgotten > window.edge
+        has_points = bool(self.plan.listed_input) and self.memory.has_points
+        if self.may_walk and (has_points or not self.evaluator.can_read(query_input)):
+            self._leave_walk()
+        is_confined = self.may_be_incremental and not (has_gap or self.may_walk or self.is_revised)
+        if is_confined != self.is_incremental:
+            self.go_on(None if self.last is None else self.hand_over(), is_confined)
+
+    def _numbers_of(self, query_input: QueryInput) -> RecordNumbers:
+        admitted = query_input.admitted
         changed = sum(len(change.added) + len(change.removed) for change in admitted.values())
         late = 0
         if self.last is not None:
             times = [change.added.columns[0] for change in admitted.values()]
             late = sum(int(np.count_nonzero(part <= self.last)) for part in times)
             late += sum(len(change.removed) for change in admitted.values())
-        self.choice = EvaluatorChoice(len(self.memory), changed - late, late)
-        has_gap = window.forgotten > window.edge
-        has_points = bool(self.plan.listed_input) and self.memory.has_points
-        if self.may_walk and (has_points or not self.evaluator.can_read(query_input)):
-            self._leave_walk()
-        may_use_changes = self.may_be_incremental and not has_gap and not self.may_walk
-        use_changes = may_use_changes and self._wants_changes()
-        if use_changes != self.is_incremental:
-            self.go_on(None if self.last is None else self.hand_over(), use_changes)
+        return RecordNumbers(len(self.memory), changed - late, late)
 
     def _leave_walk(self) -> None:
         """Evaluate by columns from now on, since the input has become what cannot be walked.
@@ -357,14 +329,6 @@ class Session(QueryLoop):
         self.stop_walking()
         if handover is not None:
             self.evaluator.take_over(handover, self._context_of_last_query())
-
-    def _wants_changes(self) -> bool:
-        """Is the next query to be evaluated from changes, if it can be?"""
-        if self.incremental is not None:
-            return self.incremental
-        choice = self.choice
-        is_cheap = are_changes_cheaper(choice.held, choice.new, choice.late, self.is_incremental)
-        return is_cheap and not self.memory.has_points
 
     def hand_over(self) -> Handover:
         """The state after the last query; there must have been one."""
@@ -395,7 +359,7 @@ class Session(QueryLoop):
 
     @property
     def is_incremental(self) -> bool:
-        """Was the last query answered from changes?"""
+        """Was the last query answered from what has changed, by columns?"""
         return self.evaluator.is_incremental
 
     def edge(self, time: int) -> int:

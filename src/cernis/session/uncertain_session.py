@@ -14,13 +14,13 @@ from cernis.answers.result import Summary
 from cernis.answers.uncertain_result import UncertainResult
 from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
-from cernis.evaluate.changes.differences import only_in_one
-from cernis.evaluate.changes.stores import StoredRows
+from cernis.evaluate.columns.differences import only_in_one
 from cernis.evaluate.evaluator_choice import UncertainInput, ties_of
 from cernis.evaluate.probabilities.courses import Courses
 from cernis.evaluate.probabilities.tracked_probabilities import NO_PROBABILITY, TrackedProbabilities
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.query_loop import AnswerChanges, Handover, RelationChange
+from cernis.evaluate.stores import StoredRows
 from cernis.evaluate.working_memory import WorkingMemory
 from cernis.plan.builder import Plan
 from cernis.plan.properties.uncertain_relations import uncertain_relations

@@ -30,6 +30,15 @@ def sorted_by(groups: Integers, times: Integers) -> tuple[Integers, Integers | N
     return groups.take(order), order
 
 
+def sorted_pairs(groups: Integers, times: Integers) -> tuple[Integers, Integers]:
+    """The different pairs of groups and times, in order."""
+    order = np.lexsort((times, groups))
+    groups, times = groups[order], times[order]
+    is_new = np.ones(len(groups), np.bool_)
+    is_new[1:] = (groups[1:] != groups[:-1]) | (times[1:] != times[:-1])
+    return groups[is_new], times[is_new]
+
+
 class GroupedRows:
     """Rows of columns, those of a group in the order of the first column.
 
@@ -56,11 +65,6 @@ class GroupedRows:
         """Groups are numbered below this."""
         return len(self._counts)
 
-    @property
-    def raw(self) -> tuple[Integers, Integers, Integers]:
-        """The pool, where the rows of each group begin in it, and how many it has."""
-        return self._pool, self._firsts, self._counts
-
     # -- finding ----------------------------------------------------------------------------
 
     def everything(self) -> tuple[Integers, Integers]:
@@ -70,40 +74,23 @@ class GroupedRows:
             shelves.list_all(self._firsts, self._counts, places, groups)
         return places, groups
 
-    def within(
-        self, groups: Integers, starts: Integers, ends: Integers
-    ) -> tuple[Integers, Integers]:
-        """The places of rows in stretches `[start, end)`, which are sorted and disjoint."""
-        groups, starts, ends = self._known(groups, starts, ends)
-        stretches = self._room(len(groups))
-        where = self._pool, self._firsts, self._counts
-        found = self._room(int(shelves.look_within(*where, groups, starts, ends, *stretches)))
-        shelves.list_within(*stretches, groups, *found)
-        return found
-
-    def overlapping(
-        self, groups: Integers, starts: Integers, ends: Integers
-    ) -> tuple[Integers, Integers]:
-        """The places of intervals that overlap or touch stretches, sorted and disjoint; each once.
-
-        The end of such a stretch may be infinite.
-        """
-        groups, starts, ends = self._known(groups, starts, ends)
-        where = self._pool, self._firsts, self._counts, self._reach
-        nothing = self._room(0)
-        count = int(shelves.find_overlapping(*where, groups, starts, ends, *nothing))
-        places = self._room(count)
-        if count:
-            shelves.find_overlapping(*where, groups, starts, ends, *places)
+    def of_groups(self, groups: Integers) -> tuple[Integers, Integers]:
+        """The places of the rows of some groups, by group and time; groups ascend."""
+        groups = np.ascontiguousarray(groups[groups < self.groups])
+        places = self._room(int(self._counts[groups].sum()))
+        if len(places[0]):
+            shelves.list_groups(self._firsts, self._counts, groups, *places)
         return places
 
-    def reaching(self, point: int) -> tuple[Integers, Integers]:
-        """The places of the intervals that end at a point or after it."""
-        where = self._pool, self._firsts, self._counts, self._reach, point
-        count = int(shelves.find_reaching(*where, *self._room(0)))
+    def at_times(self, groups: Integers, times: Integers) -> tuple[Integers, Integers]:
+        """The places of the rows of groups that have one of the times given with the group."""
+        is_known = groups < self.groups
+        groups, times = sorted_pairs(groups[is_known], times[is_known])
+        where = self._pool, self._firsts, self._counts, groups, times
+        count = int(shelves.find_at_times(*where, *self._room(0)))
         places = self._room(count)
         if count:
-            shelves.find_reaching(*where, *places)
+            shelves.find_at_times(*where, *places)
         return places
 
     def rows(self, places: Integers) -> list[Array]:
@@ -114,19 +101,6 @@ class GroupedRows:
         """One column of rows."""
         column = self._pool[index].take(places)
         return np.asarray(column.view(np.float64) if self._is_float[index] else column)
-
-    def _known(
-        self, groups: Integers, starts: Integers, ends: Integers
-    ) -> tuple[Integers, Integers, Integers]:
-        """The stretches of groups that have ever had rows."""
-        if len(groups) and int(groups.max()) >= self.groups:
-            own = groups < self.groups
-            groups, starts, ends = groups[own], starts[own], ends[own]
-        return (
-            np.ascontiguousarray(groups),
-            np.ascontiguousarray(starts),
-            np.ascontiguousarray(ends),
-        )
 
     def _room(self, count: int) -> tuple[Integers, Integers]:
         return np.empty(count, np.int64), np.empty(count, np.int64)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from cernis.answers.result import as_text
 from cernis.errors import CernisError
-from cernis.evaluate.changes.differences import differing, differing_plain, earliest
 from cernis.evaluate.columns import cycle_rounds as cycles
+from cernis.evaluate.columns.differences import differing, differing_plain, earliest
 from cernis.kernels.array_types import Integers
 from tests.agreement.backend import FEATURES, engine_text
 from tests.agreement.compare import by_engine, scenarios

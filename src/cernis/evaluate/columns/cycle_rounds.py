@@ -29,9 +29,9 @@ from typing import TypeAlias
 import numpy as np
 
 from cernis.check.model import FluentKind, Relation
-from cernis.evaluate.changes.affected import AffectedDefinition, ChangedRows, slot_domains_of
-from cernis.evaluate.changes.differences import Difference, changed_rows, difference, earliest
-from cernis.evaluate.changes.snapshots import (
+from cernis.evaluate.columns.affected import AffectedDefinition, ChangedRows, slot_domains_of
+from cernis.evaluate.columns.differences import Difference, changed_rows, difference, earliest
+from cernis.evaluate.columns.snapshots import (
     Entities,
     Keys,
     Snapshot,

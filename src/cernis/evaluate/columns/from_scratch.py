@@ -9,8 +9,7 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
-from cernis.evaluate.changes.differences import only_in_one
-from cernis.evaluate.changes.stores import StoredRows
+from cernis.evaluate.columns.differences import only_in_one
 from cernis.evaluate.columns.pattern_history import PatternHistory, occurrence_rows
 from cernis.evaluate.columns.state import CarriedState
 from cernis.evaluate.columns.strata import evaluate
@@ -24,6 +23,7 @@ from cernis.evaluate.query_loop import (
     attempts_of,
     rows_of_attempts,
 )
+from cernis.evaluate.stores import StoredRows
 from cernis.evaluate.windows import Window
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding

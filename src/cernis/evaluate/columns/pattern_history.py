@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cernis.check.model import Boundary, Event, Pair, Relation
-from cernis.evaluate.changes.stores import StoredRows
+from cernis.evaluate.stores import StoredRows
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.operators.patterns.leftover_matches import leftover

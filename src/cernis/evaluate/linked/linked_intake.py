@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.stores import StoredRows
+from cernis.evaluate.stores import StoredRows
 from cernis.evaluate.sweep.lane_keys import LaneKeys
 from cernis.evaluate.sweep.record_signs import RecordSigns, RecordTest
 from cernis.kernels.array_types import Array, Integers, Matrix, Words

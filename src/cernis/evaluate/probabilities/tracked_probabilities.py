@@ -16,7 +16,6 @@ import numpy as np
 
 from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.answer import Answer
-from cernis.evaluate.changes.stores import StoredRows, stacked
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.probabilities.circuits import Circuits
 from cernis.evaluate.probabilities.courses import Courses, Pairs
@@ -34,6 +33,7 @@ from cernis.evaluate.query_loop import (
     RelationChange,
     WindowRecords,
 )
+from cernis.evaluate.stores import StoredRows, stacked
 from cernis.operators.context.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.tables.domains import Domains

@@ -12,8 +12,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.stores import StoredRows, stacked
 from cernis.evaluate.query_loop import Admitted
+from cernis.evaluate.stores import StoredRows, stacked
 from cernis.evaluate.sweep.bit_columns import BitColumns, list_columns
 from cernis.evaluate.sweep.key_numbers import KeyMap, KeyNumbers
 from cernis.evaluate.sweep.lane_state import (

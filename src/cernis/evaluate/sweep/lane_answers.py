@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.query_loop import RelationChange
+from cernis.evaluate.stores import StoredRows
 from cernis.evaluate.sweep.bit_columns import BitColumns
 from cernis.evaluate.sweep.lane_state import (
     NO_VALUES,

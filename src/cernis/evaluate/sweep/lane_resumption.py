@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.columns.window_carry import UNKNOWN
 from cernis.evaluate.linked.linked_walks import LinkedWalk, WalkedKind
 from cernis.evaluate.query_loop import Admitted, Handover, WindowRecords
+from cernis.evaluate.stores import StoredRows
 from cernis.evaluate.sweep.bit_columns import fluent_columns
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
 from cernis.evaluate.sweep.keyed_lists import KeyedLists, sorted_intervals

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cernis.evaluate.answer import Answer
-from cernis.evaluate.changes.stores import stacked
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.linked.linked_walks import LinkedWalk, WalkedKind
 from cernis.evaluate.query_loop import AnswerChanges, Handover, QueryInput, WindowRecords
+from cernis.evaluate.stores import stacked
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
 from cernis.evaluate.sweep.keyed_lists import KeyedLists
 from cernis.evaluate.sweep.lane_answers import LaneAnswers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,19 +72,6 @@ _FEW = 8
 """Up to so many terminations for each initiation and each point are written out."""
 
 
-@dataclass(slots=True)
-class Fired:
-    """What the rules of a fluent have fired.
-
-    An action is twice a value's code, and one more for an initiation; -2 breaks any value.
-    """
-
-    marks: Marks | None
-    arguments: list[Array]
-    times: Integers
-    actions: Integers
-
-
 class SimpleFluent:
     """Collects the points of one fluent and turns them into intervals."""
 
@@ -128,60 +114,6 @@ class SimpleFluent:
             self._keep(initiations[:first], initiations[first:], ending, carried)
         return table
 
-    def actions(
-        self, known: Callable[[list[list[Array]]], list[Array]], rows: Marks | None
-    ) -> Fired:
-        """What rules fire, as marks on rows of one table where that can be done, and as actions.
-
-        The rows to be marked are given, if any are. Heads that leave arguments open are about all
-        known instances of whatever else is fired: `known` is called with the arguments of the
-        latter, None for those left open.
-        """
-        initial = [r for r in self.definition.rules if isinstance(r, InitialPoints)]
-        is_open = self.definition.open_rules
-        outcomes = [(rule, self._fired(rule)) for rule in self.definition.closed_rules]
-        marks, rest = (None, outcomes) if rows is None else self._marks(outcomes, rows)
-        parts: dict[str, list[Points]] = {
-            "initiation": [self._initial(rule) for rule in initial], "termination": []
-        }  # fmt: skip
-        for rule, own_rows in rest:
-            parts[rule.kind].append(self._points(rule, own_rows))
-        if is_open:
-            fired = [(r, run_steps(r.steps, None, self.context).settled()) for r in is_open]
-            given = [points.arguments for points in parts["initiation"]]
-            given += [self._bound(*each) for each in fired]
-            own = known(given)
-            none = np.empty(len(own[0]), np.int64)
-            instances = self._instances(parts["initiation"], Carried(own, none, none))
-            for rule, own_rows in fired:
-                parts[rule.kind].append(self._of_open(rule, own_rows, instances))
-        actions = [self._actions(points) for points in parts["initiation"]]
-        actions += [points.values * 2 for points in parts["termination"]]
-        nothing = self._heads.no_points()
-        points = stacked([*parts["initiation"], *parts["termination"]], nothing)
-        return Fired(
-            marks, points.arguments, points.times, np.concatenate([nothing.times, *actions])
-        )
-
-    def _bound(self, rule: PointRule, rows: Rows) -> list[Any]:
-        """The arguments of a head, row by row; None for those that it leaves open."""
-        return [
-            None if isinstance(arg, Variable) and arg.name not in rows.columns
-            else head_column(arg, rows, domain)
-            for arg, domain in zip(rule.head.args, self.domains, strict=True)
-        ]  # fmt: skip
-
-    def intervals(
-        self, fired: Fired, carried: Carried
-    ) -> tuple[list[Array], Array, Integers, Integers]:
-        """Arguments, values, starts and ends of the intervals that actions give."""
-        given = [fired.arguments, *_all_carried(carried)]
-        keys = InstanceKeys(self.domains, given, self.context.caches)
-        own = keys.of(fired.arguments, len(fired.times))
-        actions = sorted_actions(own, fired.times, fired.actions, keys.size)
-        instances, values, starts, ends = self._held(keys, fired.marks, actions, carried)
-        return keys.arguments(instances), self._heads.shown_values(values), starts, ends
-
     def _fired(self, rule: PointRule) -> Rows:
         return fired(rule, self.relation, self.domains, self.context)
 
@@ -201,22 +133,19 @@ class SimpleFluent:
         return table
 
     def _marks(
-        self, outcomes: list[tuple[PointRule, Rows]], marks: Marks | None = None
+        self, outcomes: list[tuple[PointRule, Rows]]
     ) -> tuple[Marks | None, list[tuple[PointRule, Rows]]]:
-        """The rules that mark rows of the largest table, or given ones, and the others."""
+        """The rules that mark rows of the largest table, and the others."""
         # Rules whose points others ask for, or that leave instances open, need them written out.
         whole = self._is_watched or self.definition.open_rules or self._ending is not None
         if self.context.window.ties != "break" or whole or self.definition.delays:
             return None, outcomes
         outcomes_with_marks = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
-        if marks is None:
-            some = [
-                rule_marks for _, _, rule_marks in outcomes_with_marks if rule_marks is not None
-            ]
-            largest = max(some, key=lambda own: len(own.times), default=None)
-            if largest is None:
-                return None, outcomes
-            marks = Marks(largest.times, largest.arguments)
+        some = [rule_marks for _, _, rule_marks in outcomes_with_marks if rule_marks is not None]
+        largest = max(some, key=lambda own: len(own.times), default=None)
+        if largest is None:
+            return None, outcomes
+        marks = Marks(largest.times, largest.arguments)
         rest = []
         for rule, rows, rule_marks in outcomes_with_marks:
             if rule_marks is not None and marks.fits(rule_marks):

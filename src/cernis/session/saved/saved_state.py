@@ -16,13 +16,13 @@ from cernis.check.model import Relation
 from cernis.check.types import Slot
 from cernis.check.value_forms import ValueForm
 from cernis.errors import DataError, InternalError
-from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.columns.pattern_history import PastOccurrences, occurrence_domains
 from cernis.evaluate.columns.window_carry import UNKNOWN
 from cernis.evaluate.population import Population
 from cernis.evaluate.query_loop import Handover
 from cernis.evaluate.record_ids import RecordsById
 from cernis.evaluate.relation_layout import RelationLayout
+from cernis.evaluate.stores import StoredRows
 from cernis.evaluate.working_memory import Counts, WorkingMemory
 from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.plan.held_forms import Forms

@@ -179,9 +179,9 @@ def _revise(session: Session, tree: Tree, now: dict[str, str]) -> None:
     fill_policy(session.policy, state["policy"], reader, relations)
     session.go_on(handover_of(state["standing"], reader, kept), False)
     session.evaluator.assume_reported(handover_of(state["standing"], reader, relations - kept))
+    session.is_revised = True
     session.revision = _with_deletions(session.query(state["last"]), tree, reader, relations)
-    if state["incremental"] and session.may_be_incremental:
-        session.go_on(session.hand_over(), True)
+    session.is_revised = False
 
 
 def _refuse_loss(trees: Iterable[Tree], session: Session, relations: set[Relation]) -> None:

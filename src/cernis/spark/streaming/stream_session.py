@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.columns.from_scratch import FromScratch
 from cernis.evaluate.probabilities.tracked_probabilities import TrackedProbabilities
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.query_loop import AnswerChanges, QueryInput, RelationChange
+from cernis.evaluate.stores import StoredRows
 from cernis.evaluate.working_memory import Counts, WorkingMemory
 from cernis.kernels.array_types import Booleans
 from cernis.plan.builder import Plan

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.probabilities.credible.reported_means import with_reported_means
+from cernis.evaluate.stores import StoredRows
 
 
 def rows(*each: tuple[int, int, int, float]) -> StoredRows:

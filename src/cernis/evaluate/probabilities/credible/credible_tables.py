@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.probabilities.courses import Courses, Credible, Pairs, credible_intervals
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+from cernis.evaluate.stores import StoredRows
 from cernis.kernels.array_types import Floats, Integers
 from cernis.kernels.intervals.list_operations import maximal
 from cernis.tables.domains import Domain

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.stores import StoredRows, stacked
 from cernis.evaluate.probabilities.courses import Courses, Credible
 from cernis.evaluate.probabilities.credible.course_tracks import Tracks
 from cernis.evaluate.probabilities.credible.credible_tables import (
@@ -16,6 +15,7 @@ from cernis.evaluate.probabilities.credible.credible_tables import (
     credible_table,
 )
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+from cernis.evaluate.stores import StoredRows, stacked
 from cernis.evaluate.windows import Window
 from cernis.tables.interval_tables import INFINITY
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.evaluate.changes.differences import hashed
-from cernis.evaluate.changes.stores import StoredRows
+from cernis.evaluate.columns.differences import hashed
+from cernis.evaluate.stores import StoredRows
 from cernis.kernels.array_types import Array
 from cernis.kernels.hashing import RowTable
 

@@ -1,17 +1,15 @@
-"""Which strata are brought up to date together from what has changed, and how little that takes."""
+"""Which strata are evaluated together for the keys that have news, and where there are none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from cernis.check.model import Boundary, FluentKind, Relation
 from cernis.plan.logical import (
     Combine,
     Definition,
-    Delay,
     Fetch,
     IntervalRule,
     Require,
@@ -27,40 +25,21 @@ from cernis.plan.properties.rule_reads import is_anchored, watched_by
 if TYPE_CHECKING:
     from cernis.plan.builder import Plan
 
-DURATION = "intDurGreater"
 LOOK_BACK = frozenset({"allen", "complement_all", "findall"})
 """Operators whose results change when the window forgets an interval."""
 
 _POINT_BY_POINT = frozenset({"union_all", "intersect_all", "relative_complement_all"})
-DURATIONS = frozenset({"intDurGreater", "intDurLess"})
-
-
-class UnitKind(StrEnum):
-    """How much of a unit is evaluated where something that it reads has changed."""
-
-    EVENT = "event"
-    """A derived event: only the points that have changed."""
-    SIMPLE = "simple"
-    """A simple fluent: the points that have changed, and its intervals around them."""
-    STATIC = "static"
-    """A statically determined fluent: only the stretches that have changed."""
-    WHOLE = "whole"
-    """Any other: the whole window of each key with changes."""
 
 
 @dataclass(frozen=True)
-class UnitPlan:
-    """Strata of one stage that are brought up to date together."""
+class StrataPlan:
+    """Strata of one stage that are evaluated together, for the keys that have news."""
 
     stage: int
     """The place of the stage among the stages of the plan."""
     strata: tuple[Stratum, ...]
-    kind: UnitKind
-    has_delays: bool
-    has_durations: bool
-    """Is a duration compared that a longer interval may exceed?"""
     looks_back: bool
-    """May what is forgotten change the result, so that everything is evaluated each time?"""
+    """May what is forgotten change the result, so that all keys are evaluated each time?"""
     is_anchored: bool
     """Does every rule have a literal with the whole key that must be true for it to fire?"""
     domain_uses: tuple[DomainUse, ...]
@@ -68,20 +47,20 @@ class UnitPlan:
 
     @property
     def definitions(self) -> dict[Relation, Definition]:
-        """What it defines."""
+        """What the strata define."""
         return {d.relation: d for stratum in self.strata for d in stratum.definitions}
 
 
-def change_units(plan: Plan) -> tuple[tuple[UnitPlan, ...], ...]:
-    """The units of each stage."""
+def keyed_strata(plan: Plan) -> tuple[tuple[StrataPlan, ...], ...]:
+    """The strata of each stage, as they are evaluated together."""
     return tuple(
-        tuple(_unit(plan, place, strata) for strata in _united(stage))
+        tuple(_strata_plan(plan, place, strata) for strata in _united(stage))
         for place, stage in enumerate(plan.stages)
     )
 
 
-def may_follow_changes(plan: Plan) -> bool:
-    """Can a program be evaluated from changes, as far as its rules say?
+def confines_news(plan: Plan) -> bool:
+    """Can news be confined to keys, as far as the rules of a program say?
 
     Intervals before the window's edge that rules look back at are not kept by key, nor are
     occurrences that patterns need. A relation must be defined in one place, and changes of fluents
@@ -110,9 +89,9 @@ def first_points(stages: tuple[Stage, ...]) -> frozenset[Relation]:
 
 
 def _united(stage: Stage) -> Iterator[tuple[Stratum, ...]]:
-    """The strata of a stage by unit.
+    """The strata of a stage, those together that are evaluated together.
 
-    A stratum whose rules read initiations or terminations of another is in one unit with it.
+    A stratum whose rules read initiations or terminations of another goes with it.
     """
     strata, first = stage.strata, 0
     while first < len(strata):
@@ -125,35 +104,23 @@ def _united(stage: Stage) -> Iterator[tuple[Stratum, ...]]:
         first = last + 1
 
 
-def _unit(plan: Plan, stage: int, strata: tuple[Stratum, ...]) -> UnitPlan:
+def _strata_plan(plan: Plan, stage: int, strata: tuple[Stratum, ...]) -> StrataPlan:
     definitions = {d.relation: d for stratum in strata for d in stratum.definitions}
-    rules = tuple(rule for definition in definitions.values() for rule in definition.rules)
-    kind = _kind(strata, plan.roles.watched)
-    operators = {part.operator for part in parts_of(rules) if isinstance(part, Combine)}
     anchored = all(
         is_anchored(rule, plan.homes[relation].positions)
         for relation, definition in definitions.items()
         for rule in definition.rules
     )
-    return UnitPlan(
-        stage, strata, kind, any(isinstance(part, Delay) for part in parts_of(rules)),
-        DURATION in operators, kind is not UnitKind.STATIC and _looks_back(plan, definitions),
-        anchored, domain_uses(definitions.values(), plan),
-    )  # fmt: skip
+    looks_back = not _is_point_by_point(strata) and _looks_back(plan, definitions)
+    return StrataPlan(stage, strata, looks_back, anchored, domain_uses(definitions.values(), plan))
 
 
-def _kind(strata: tuple[Stratum, ...], watched: frozenset[Relation]) -> UnitKind:
-    """The kind of unit that has to evaluate the least."""
+def _is_point_by_point(strata: tuple[Stratum, ...]) -> bool:
+    """Is it one statically determined fluent, decided at each point by what holds there?"""
     definitions = [d for stratum in strata for d in stratum.definitions]
-    if len(definitions) > 1 or strata[0].immediate or definitions[0].relation in watched:
-        return UnitKind.WHOLE
-    (definition,) = definitions
-    if definition.kind == "event":
-        return UnitKind.EVENT
-    if definition.kind == FluentKind.SIMPLE:
-        is_open = leaves_open(definition)["initiation"]
-        return UnitKind.WHOLE if is_open else UnitKind.SIMPLE
-    return UnitKind.STATIC if can_be_cut(definition) else UnitKind.WHOLE
+    if len(definitions) > 1 or definitions[0].kind in ("event", FluentKind.SIMPLE):
+        return False
+    return can_be_cut(definitions[0])
 
 
 def _looks_back(plan: Plan, definitions: Mapping[Relation, Definition]) -> bool:
@@ -197,7 +164,7 @@ def can_be_cut(definition: Definition) -> bool:
 
 def _is_plain(rule: IntervalRule) -> bool:
     steps = [step for step in rule.steps if isinstance(step, Combine)]
-    known = all(step.operator in _POINT_BY_POINT | DURATIONS and step.inputs for step in steps)
+    known = all(step.operator in _POINT_BY_POINT and step.inputs for step in steps)
     requires = [step for step in rule.steps if isinstance(step, Require)]
     required = {step.intervals for step in requires}
     return (

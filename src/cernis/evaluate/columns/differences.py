@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.snapshots import Entities, Keys, Snapshot
-from cernis.evaluate.changes.stores import StoredRows
+from cernis.evaluate.columns.snapshots import Entities, Keys, Snapshot
+from cernis.evaluate.stores import StoredRows
 from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.kernels.hashing import RowTable
 from cernis.tables.domains import Domain

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.dirt import Dirt
-from cernis.kernels.array_types import Array, Bytes, Integers
+from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.order import ascending, stable_order
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
@@ -65,7 +63,7 @@ class Store:
     def __init__(
         self, relation: Relation, register: Register, positions: tuple[int, ...],
         domains: list[Domain | None], width: int, value_domain: Domain | None = None,
-        has_intervals: bool = False, marked: int = 0,
+        has_intervals: bool = False,
     ) -> None:  # fmt: skip
         self.relation = relation
         self.register = register
@@ -75,8 +73,7 @@ class Store:
         self.width = width
         self.has_intervals = has_intervals
         self._others = [position for position in range(relation.arity) if position not in positions]
-        self.marked = marked
-        self._shelf = GroupedRows(width + len(self._others) + marked, has_intervals)
+        self._shelf = GroupedRows(width + len(self._others), has_intervals)
         self._deferred: list[StoredRows] = []
         """Rows that are put on the shelf when somebody looks at it."""
         self._forgotten = -_MOST
@@ -85,6 +82,13 @@ class Store:
     def __len__(self) -> int:
         waiting = (np.count_nonzero(self._last(rows) > self._forgotten) for rows in self._deferred)
         return len(self._shelf) + sum(map(int, waiting))
+
+    def of_width(self, width: int) -> Store:
+        """An empty store of the same relation, by the same keys, with so many other columns."""
+        return Store(
+            self.relation, self.register, self.positions, self.domains, width, self.value_domain,
+            self.has_intervals,
+        )  # fmt: skip
 
     # -- the shelf --------------------------------------------------------------------------
 
@@ -116,39 +120,23 @@ class Store:
 
     # -- places -----------------------------------------------------------------------------
 
-    def within(self, dirt: Dirt) -> Places:
-        """The rows whose times lie in some stretches."""
-        if dirt.everything:
-            return self.shelf.everything()
-        return self.shelf.within(dirt.groups, dirt.starts, dirt.ends)
+    def everything(self) -> Places:
+        """All rows."""
+        return self.shelf.everything()
 
-    def overlapping(self, dirt: Dirt) -> Places:
-        """The intervals that overlap or touch some stretches."""
-        if dirt.everything:
-            return self.shelf.everything()
-        return self.shelf.overlapping(dirt.groups, dirt.starts, dirt.ends)
+    def of_keys(self, keys: Integers) -> Places:
+        """The rows of some keys, given by ascending numbers."""
+        return self.shelf.of_groups(keys)
+
+    def at_times(self, keys: Integers, times: Integers) -> Places:
+        """The rows of keys that have one of the times given with the key."""
+        return self.shelf.at_times(keys, times)
 
     # -- rows -------------------------------------------------------------------------------
 
-    def arguments(self, places: Places, positions: Iterable[int]) -> list[Array]:
-        """Some arguments of the rows at some places."""
-        key_columns: dict[int, Array] = {}
-        columns = []
-        for position in positions:
-            if position in self.positions:
-                if not key_columns:
-                    key = self.register.columns(places[1])
-                    key_columns = dict(zip(self.positions, key, strict=True))
-                columns.append(key_columns[position])
-            else:
-                column = self.width + self._others.index(position)
-                columns.append(self.shelf.column(column, places[0]))
-        return columns
-
     def rows(self, places: Places) -> StoredRows:
         """The rows at some places."""
-        shown = self.shelf.width - self.marked
-        columns = [self.shelf.column(column, places[0]) for column in range(shown)]
+        columns = self.shelf.rows(places[0])
         return StoredRows(self._arguments(places[1], columns), columns[: self.width])
 
     def _arguments(self, owners: Integers, columns: list[Array]) -> list[Array]:
@@ -179,19 +167,12 @@ class Store:
     def exchange(self, removed_places: Places, groups: Integers, added: StoredRows) -> None:
         """Remove the rows at some places, and add others, whose keys are given."""
         columns = [*added.columns, *(added.arguments[position] for position in self._others)]
-        columns += [np.zeros(len(added), np.int64)] * self.marked
         self.shelf.exchange(removed_places, groups, columns)
 
-    # -- marks ------------------------------------------------------------------------------
-
-    def marks(self, number: int, places: Integers) -> Bytes:
-        """The marks of a definition on some rows, with eight bits for each row."""
-        column = self.shelf.column(self.mark_column(number), places)
-        return np.ascontiguousarray(column).view(np.uint8)[number % 8 :: 8]
-
-    def mark_column(self, number: int) -> int:
-        """The column that has the marks of a definition, together with those of seven others."""
-        return self.shelf.width - self.marked + number // 8
+    def renew(self, rows: StoredRows) -> None:
+        """Hold these rows, and no others."""
+        self._shelf, self._deferred = GroupedRows(self._shelf.width, self.has_intervals), []
+        self.exchange(_NO_PLACES, self.enter(rows)[0], rows)
 
 
 def event_table(store: Store, places: Places) -> EventTable:

@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.affected import AffectedInstances
+from cernis.evaluate.columns.affected import AffectedInstances
 from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.operators.context.fluent_points import Attempts, Points
 from cernis.operators.context.query_relations import QueryRelations

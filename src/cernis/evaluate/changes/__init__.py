@@ -1,1 +1,0 @@
-"""Strata evaluated from what has changed since the query before."""
