@@ -1,13 +1,15 @@
-"""Sessions over a maritime or fleet stream: walked on from what has changed, and from scratch.
+"""Sessions over the stream of an application: from what has changed, and from scratch.
 
     python benchmarks/incremental.py [--events 2000000] [--entities 5000] [--application fleet]
-                                     [--grid] [--late-event]
+                                     [--grid] [--late-event] [--one-key]
 
 Windows of 1 to 16 steps, of which the longest holds that many events; 0 to 80 % of the events are
 late by a gamma-distributed time (shape 2, scale 2 steps). Prints, for each cell, processor time of
 a query (records taken in, evaluated, changes reported) from scratch by columns and as a session
-walks, and how many times faster that is. With --late-event: one late event into windows of a tenth,
-once and ten times the size, and queries of about 1,000 events into a window of 16,000.
+does it, and how many times faster that is: it walks what fits lanes (maritime, fleet), and
+evaluates other programs for the keys that have news (surveillance, voting). With --late-event: one late event
+into windows of a tenth, once and ten times the size, and queries of about 1,000 events into a
+window of 16,000. With --one-key: queries before which one record is taken back, and without any.
 """
 
 from __future__ import annotations
@@ -33,8 +35,12 @@ from cernis.session.session import Session  # noqa: E402
 from examples.fleet import generate as fleet  # noqa: E402
 from examples.maritime import generate as maritime  # noqa: E402
 from examples.maritime.vessels import FIRST_VESSEL  # noqa: E402
+from examples.surveillance import generate as surveillance  # noqa: E402
+from examples.voting import generate as voting  # noqa: E402
 
-APPLICATIONS = {"maritime": maritime, "fleet": fleet}
+APPLICATIONS = {
+    "maritime": maritime, "fleet": fleet, "surveillance": surveillance, "voting": voting,
+}  # fmt: skip
 
 MEASURED = 3
 """Queries that are measured; the last ones of a stream."""
@@ -110,15 +116,15 @@ def grid(
     """All cells, a line each."""
     plan = plan_of(application, entities)
     print(f"{application}, ms of processor time a query")
-    print("steps  late  events in window  scratch   walked  times")
+    print("steps  late  events in window  scratch  session  times")
     for late in lates:
         given = stream(application, events, entities, 16, late)
         for steps in all_steps:
             scratch, size = query_time(plan, given, steps, False)
-            walked, _ = query_time(plan, given, steps, None)
+            session, _ = query_time(plan, given, steps, None)
             print(
-                f"{steps:5}  {late:4.0%}  {size:16,}  {scratch * 1e3:7.1f}  {walked * 1e3:7.1f}  "
-                f"{scratch / walked:5.2f}",
+                f"{steps:5}  {late:4.0%}  {size:16,}  {scratch * 1e3:7.1f}  {session * 1e3:7.1f}  "
+                f"{scratch / session:5.2f}",
                 flush=True,
             )
 
@@ -150,6 +156,30 @@ def late_event(events: int, vessels: int) -> None:
     grid("maritime", 16_000, vessels, [0.0], [16])
 
 
+def one_key(application: str, events: int, entities: int) -> None:
+    """Queries after one record was taken back, and without any record, each way."""
+    plan = plan_of(application, entities)
+    given = stream(application, events, entities, 16, 0.0)
+    for way, incremental in (("from scratch", False), ("session", None)):
+        session = Session(plan, given.step * 16, given.step, 0, incremental=incremental)
+        for query, batch in zip(given.queries, given.batches, strict=True):
+            session.insert(batch)
+            session.query(query)
+        name, table = max(given.batches[-4].items(), key=lambda each: len(each[1]))
+        taken: dict[str, list[float]] = {"without": [], "with": []}
+        for number in range(7):
+            for kind, times in taken.items():
+                begun = time.process_time()
+                if kind == "with":
+                    session.retract({name: table.slice(len(table) // 8 * (number + 1), 1)})
+                session.query(given.queries[-1])
+                times.append(time.process_time() - begun)
+        without, one = (float(np.median(times)) * 1e3 for times in taken.values())
+        print(
+            f"one {name} of {len(session):,} taken back, {way}: {one:.2f}, without: {without:.2f}"
+        )
+
+
 def main() -> None:
     """Print the figures."""
     arguments = argparse.ArgumentParser(description=__doc__)
@@ -158,6 +188,7 @@ def main() -> None:
     arguments.add_argument("--application", choices=APPLICATIONS, default="maritime")
     arguments.add_argument("--grid", action="store_true")
     arguments.add_argument("--late-event", action="store_true")
+    arguments.add_argument("--one-key", action="store_true")
     given = arguments.parse_args()
     cernis.keep_freed_memory()
     print(f"a sort of {given.events:,} keys takes {sort_time(given.events) * 1e3:.1f} ms")
@@ -165,6 +196,8 @@ def main() -> None:
     if given.grid:
         lates, steps = [0.05, 0.1, 0.2, 0.4, 0.8], [1, 2, 4, 8, 16]
     grid(given.application, given.events, given.entities, lates, steps)
+    if given.one_key:
+        one_key(given.application, given.events, given.entities)
     if given.late_event:
         late_event(given.events // 2, given.entities)
 
