@@ -7,9 +7,9 @@ Windows of 1 to 16 steps, of which the longest holds that many events; 0 to 80 %
 late by a gamma-distributed time (shape 2, scale 2 steps). Prints, for each cell, processor time of
 a query (records taken in, evaluated, changes reported) from scratch by columns and as a session
 does it, and how many times faster that is: it walks what fits lanes (maritime, fleet), and
-evaluates other programs for the keys that have news (surveillance, voting). With --late-event: one late event
-into windows of a tenth, once and ten times the size, and queries of about 1,000 events into a
-window of 16,000. With --one-key: queries before which one record is taken back, and without any.
+evaluates other programs for the keys that have news (surveillance, voting). With --late-event: one
+late event into windows of a tenth, once and ten times the size, and queries of about 1,000 events
+into a window of 16,000. With --one-key: queries before which one record is taken back, and none.
 """
 
 from __future__ import annotations
