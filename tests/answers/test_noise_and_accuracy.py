@@ -176,7 +176,7 @@ def test_the_commands_from_noise_to_score(files: Path) -> None:
         [way, size] for size in ("2", "22", "42") for way in ("b", "bd")
     ]
     assert picture.read_text().count("<polyline") == 2
-    truth = files / "out" / "intervals.parquet"
+    truth = files / "out" / "intervals"
     crisp = command("run", rules, "-i", str(files / "events.txt"), "--engine", "local", "-o",
                     str(files / "out"))  # fmt: skip
     assert crisp.code == 0, crisp.said

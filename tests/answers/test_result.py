@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 import cernis
 from cernis.answers.answer_tables import INTERVALS
@@ -137,7 +138,7 @@ def test_text_is_one_file(result: Result, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "recognised.txt").read_text() == TOY_ANSWER
 
 
-@pytest.mark.parametrize("form", [OutputFormat.PARQUET, OutputFormat.CSV, OutputFormat.JSON])
+@pytest.mark.parametrize("form", [OutputFormat.CSV, OutputFormat.JSON])
 def test_tables_are_a_file_each(result: Result, tmp_path: Path, form: OutputFormat) -> None:
     written = write(result, tmp_path, form)
     files = ["intervals", "happenings", "fluents/happy", "fluents/location", "fluents/rich"]
@@ -147,9 +148,35 @@ def test_tables_are_a_file_each(result: Result, tmp_path: Path, form: OutputForm
 
 def test_parquet_reads_back(result: Result, tmp_path: Path) -> None:
     write(result, tmp_path, OutputFormat.PARQUET)
-    assert pq.read_table(tmp_path / "intervals.parquet").equals(result.intervals)
-    back = pq.read_table(tmp_path / "fluents" / "location.parquet")
-    assert back.equals(result.fluent("location"))
+    back = pq.read_table(tmp_path / "intervals")
+    titles = result.intervals.column_names
+    assert back.column_names == [*titles[1:], "fluent"]
+    assert back.select(titles).to_pylist() == result.intervals.to_pylist()
+    happened = pq.read_table(tmp_path / "happenings").select(result.happenings.column_names)
+    assert happened.to_pylist() == result.happenings.to_pylist()
+    assert names(tmp_path / "happenings") == {"event=party/part-00000-1-1.parquet"}
+    assert (tmp_path / "_SUCCESS").exists()
+
+
+def test_delta_reads_back(result: Result, tmp_path: Path) -> None:
+    write(result, tmp_path, OutputFormat.DELTA)
+    back = DeltaTable(tmp_path / "intervals").to_pyarrow_table()
+    rows = back.select(result.intervals.column_names).to_pylist()
+    assert sorted(rows, key=str) == sorted(result.intervals.to_pylist(), key=str)
+    write(result, tmp_path, OutputFormat.PARQUET)
+    assert not (tmp_path / "intervals" / "_delta_log").exists()
+
+
+def test_a_selection_has_the_fluents_and_events_of_these_names(
+    result: Result, tmp_path: Path
+) -> None:
+    selected = result.select("rich", "party/1")
+    assert set(selected.intervals["fluent"].to_pylist()) == {"rich"}
+    assert set(selected.happenings["event"].to_pylist()) == {"party"}
+    assert set(result.intervals["fluent"].to_pylist()) == {"rich", "happy", "location"}
+    assert "location" not in selected.text()
+    with pytest.raises(DataError, match="no event ritch: did you mean rich"):
+        result.select("ritch")
 
 
 def test_csv_and_json_read_back(result: Result, tmp_path: Path) -> None:
@@ -205,7 +232,7 @@ def test_answers_as_of_each_query(tmp_path: Path) -> None:
     write(result, tmp_path, OutputFormat.TEXT)
     assert (tmp_path / "recognised.txt").read_text() == text
     write(result, tmp_path, OutputFormat.PARQUET)
-    table = pq.read_table(tmp_path / "intervals.parquet")
-    assert table.column_names == ["query", *INTERVALS.names]
-    last = table.filter(pa.compute.equal(table["query"], 25)).drop_columns(["query"])
-    assert last.equals(result.intervals)
+    table = pq.read_table(tmp_path / "intervals")
+    assert table.column_names == ["query", *INTERVALS.names[1:], "fluent"]
+    last = table.filter(pa.compute.equal(table["query"], 25)).select(INTERVALS.names)
+    assert last.to_pylist() == result.intervals.to_pylist()

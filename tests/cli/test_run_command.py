@@ -71,7 +71,8 @@ def test_records_come_through_a_pipe() -> None:
 @pytest.mark.parametrize(
     ("form", "file"),
     [
-        (None, "intervals.parquet"), ("parquet", "fluents/rich.parquet"), ("csv", "intervals.csv"),
+        (None, "_SUCCESS"), ("parquet", "intervals/fluent=rich/part-00000-1-1.parquet"),
+        ("csv", "intervals.csv"), ("delta", "intervals/_delta_log/00000000000000000000.json"),
         ("json", "events/party.jsonl"), ("text", "recognised.txt"),
     ],
 )  # fmt: skip
@@ -303,3 +304,52 @@ def test_the_engine_is_chosen_and_it_is_said(
     done = run("run", "toy.cer", "--engine", "auto", *more)
     assert f"cernis: running {reason}" in done.err
     assert (done.code == 7) == reason.startswith("on Spark")
+
+
+def test_what_is_selected_is_printed_and_written(folder: Path) -> None:
+    done = run("run", "toy.cer", "-i", "toy.txt", "--select", "rich,party")
+    assert {line.split("(")[1] for line in done.out.splitlines()} == {"rich", "party"}
+    run("run", "toy.cer", "-i", "toy.txt", "--select", "rich", "-o", "out")
+    assert [each.name for each in (folder / "out" / "intervals").iterdir()] == ["fluent=rich"]
+    done = run("run", "toy.cer", "-i", "toy.txt", "--select", "ritch")
+    assert (done.code, "did you mean rich?" in done.err) == (2, True)
+
+
+def test_columns_are_named_by_options(folder: Path) -> None:
+    (folder / "win_lottery.csv").write_text("time;who\n13;chris\n")
+    names = ["--map", "occurrence=time", "--map", "win_lottery.x=who", "--map", "delimiter=;"]
+    done = run("run", "toy.cer", "-i", "win_lottery.csv", *names)
+    assert "holdsFor(rich(chris)=true, [(14,inf)])." in done.out
+    done = run("run", "toy.cer", "-i", "win_lottery.csv", "--map", "time")
+    assert (done.code, "write, say, --map occurrence=time" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--time-unit", "ms"], "[(2026-03-29T01:00:00.251Z,inf)]"),
+        (["--round-times"], "[(2026-03-29T01:00:01Z,inf)]"),
+        (["--round-times", "--timezone", "Europe/Athens"], "[(2026-03-28T23:00:01Z,inf)]"),
+        (["--time-unit", "ms", "--epoch"], "[(1774746000251,inf)]"),
+    ],
+)
+def test_times_are_read_and_written_as_options_say(
+    folder: Path, options: list[str], line: str
+) -> None:
+    Path("w.txt").write_text("win_lottery|2026-03-29T01:00:00.250|2026-03-29T01:00:00.250|kim\n")
+    done = run("run", "toy.cer", "-i", "w.txt", "--select", "rich", *options)
+    assert done.out == f"holdsFor(rich(kim)=true, {line}).\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--time-unit", "h"], "s, ms, us or ns, not 'h'"),
+        (["--timezone", "Athens"], "there is no time zone 'Athens'"),
+    ],
+)  # fmt: skip
+def test_times_that_cannot_be_read_are_errors(folder: Path, options: list[str], said: str) -> None:
+    Path("w.txt").write_text("win_lottery|2026-03-29T01:00:00.250|2026-03-29T01:00:00.250|kim\n")
+    done = run("run", "toy.cer", "-i", "w.txt", *options)
+    assert done.code in (1, 2)
+    assert said in done.err

@@ -145,7 +145,9 @@ def read_intervals(file: Path) -> pa.Table:
     As Parquet, JSON lines, or text of `holdsFor(F=V, [(1,5),(7,inf)]).`
     """
     try:
-        if file.suffix == ".parquet":
+        if file.is_dir():
+            table = _of_folder(file)
+        elif file.suffix == ".parquet":
             from pyarrow import parquet
 
             table = parquet.ParquetFile(file).read()
@@ -163,6 +165,14 @@ def read_intervals(file: Path) -> pa.Table:
     if missing:
         raise DataError(f"{file} has no column {missing[0]}; there are {table.column_names}")
     return table
+
+
+def _of_folder(folder: Path) -> pa.Table:
+    """The intervals of a folder with one for each fluent, as `cernis run` writes Parquet."""
+    from pyarrow import dataset
+
+    kind = dataset.partitioning(pa.schema([("fluent", pa.string())]), flavor="hive")
+    return dataset.dataset(folder, format="parquet", partitioning=kind).to_table()
 
 
 def _from_text(text: str, name: str) -> pa.Table:

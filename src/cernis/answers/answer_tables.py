@@ -38,7 +38,7 @@ def fluent_frame(relation: Relation, table: FluentTable, catalogue: Catalogue) -
 
     The columns are the arguments by their names in the rules, then `value, start, end, open`.
     """
-    table, groups = _sorted_fluent(table)
+    table, groups = sorted_fluent(table)
     names = argument_titles(catalogue.fluents[relation].argument_names)
     columns = {
         name: values_of(column[groups], domain)
@@ -54,7 +54,7 @@ def event_frame(relation: Relation, table: EventTable, catalogue: Catalogue) -> 
     The columns are the arguments by their names in the rules, then `occurrence`. Occurrences of
     patterns have a `start` before it, and their end is their time.
     """
-    table = _sorted_event(table)
+    table = sorted_event(table)
     names = argument_titles(catalogue.events[relation].argument_names)
     columns = {
         name: values_of(column, domain)
@@ -69,7 +69,7 @@ def all_intervals(answer: Answer) -> pa.Table:
     """The intervals of all fluents, by fluent, arguments, value and start."""
     parts = [INTERVALS.empty_table()]
     for relation, given in sorted(answer.fluents.items()):
-        table, _ = _sorted_fluent(given)
+        table, _ = sorted_fluent(given)
         name = pa.repeat(pa.scalar(relation.name), len(table.starts))
         parts.append(pa.table({"fluent": name, **interval_columns(table)}, INTERVALS))
     return pa.concat_tables(parts)
@@ -90,7 +90,7 @@ def all_happenings(answer: Answer) -> pa.Table:
     """The happenings of all derived events, by event, arguments and time."""
     parts = [HAPPENINGS.empty_table()]
     for relation, given in sorted(answer.events.items()):
-        table = _sorted_event(given)
+        table = sorted_event(given)
         name = pa.repeat(pa.scalar(relation.name), len(table))
         parts.append(pa.table({"event": name, **happening_columns(table)}, HAPPENINGS))
     return pa.concat_tables(parts)
@@ -113,7 +113,7 @@ def argument_titles(names: tuple[str, ...]) -> list[str]:
     return [f"{name}_" if name in taken else name for name in names]
 
 
-def _sorted_fluent(table: FluentTable) -> tuple[FluentTable, Integers]:
+def sorted_fluent(table: FluentTable) -> tuple[FluentTable, Integers]:
     """The table in order, and the group of each interval."""
     columns = [ranked(column, domain, argument_text, "") for column, domain in table.columns()[:-1]]
     columns.append(ranked(table.values, table.value_domain, value_text, ""))
@@ -127,7 +127,8 @@ def _groups(table: FluentTable) -> Integers:
     return np.repeat(np.arange(len(table)), np.diff(table.offsets))
 
 
-def _sorted_event(table: EventTable) -> EventTable:
+def sorted_event(table: EventTable) -> EventTable:
+    """The happenings of an event by arguments and time."""
     columns = [
         ranked(column, domain, argument_text, "")
         for column, domain in zip(table.arguments, table.domains, strict=True)

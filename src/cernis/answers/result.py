@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -154,6 +155,18 @@ class Result:
         if self._trace is None:
             raise CernisError("this result does not know its events: ask the one of Program.run")
         return self._trace(names)
+
+    def select(self, *names: str) -> Result:
+        """The result with only the fluents and derived events of these names."""
+        from cernis.answers.selection import selected_answer, selected_relations
+
+        relations = selected_relations(names, self._catalogue)
+        as_of = tuple((query, selected_answer(each, relations)) for query, each in self.as_of)
+        chosen = copy(self)
+        for table in ("intervals", "happenings", "_whole_intervals"):
+            chosen.__dict__.pop(table, None)
+        chosen.answer, chosen.as_of = selected_answer(self.answer, relations), as_of
+        return chosen
 
     def text(self) -> str:
         """One line for each fluent-value pair with any interval and each derived event, sorted.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -61,6 +62,17 @@ class UncertainResult:
             f"<UncertainResult: {len(self.intervals)} intervals of {len(self.answer.fluents)} "
             f"fluents, {len(self.answer.courses)} of them uncertain>"
         )
+
+    def select(self, *names: str) -> UncertainResult:
+        """The result with only the fluents and derived events of these names."""
+        from cernis.answers.selection import selected_answer, selected_relations
+
+        chosen = copy(self)
+        for table in ("intervals", "probabilities"):
+            chosen.__dict__.pop(table, None)
+        relations = selected_relations(names, self._catalogue)
+        chosen.answer = selected_answer(self.answer, relations)
+        return chosen
 
     @cached_property
     def intervals(self) -> pa.Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 
 from cernis.answers.answer_lines import text_blocks
 from cernis.answers.answer_tables import all_happenings, all_intervals
+from cernis.answers.relation_files import SUCCESS, write_answers
 from cernis.answers.result import Result, Summary
 from cernis.answers.uncertain_result import UncertainResult
 from cernis.check.model import Relation
@@ -34,6 +36,7 @@ class OutputFormat(StrEnum):
     CSV = "csv"
     JSON = "json"
     TEXT = "text"
+    DELTA = "delta"
 
     @property
     def ending(self) -> str:
@@ -52,10 +55,12 @@ def claim(directory: Path, overwrite: bool) -> None:
 def write(result: Result, directory: Path, format_: OutputFormat) -> list[Path]:
     """Write a result into a folder, which is made if need be; gives the files written.
 
-    As text, `recognised.txt` holds all. Else `intervals` and `happenings` hold all, and there is
-    one file with typed columns a fluent in `fluents` and a derived event in `events`. With answers
-    as of each query, the former have them all, with a column `query`; the latter have the last.
-    Records that were set aside are in `set-aside.csv`, if there are any. Files of an earlier
+    As text, `recognised.txt` holds all. As Parquet there is a folder for each fluent and each
+    derived event: see `cernis.answers.relation_files`. As Delta, `intervals` and `happenings` are
+    tables, partitioned likewise. Else these two are files that hold all, and there is one file with
+    typed columns a fluent in `fluents` and a derived event in `events`. With answers as of each
+    query, all have a column `query`, but for the typed ones, which have the last. Records that were
+    set aside are in `set-aside.csv`, if there are any. Files of an earlier
     result in this folder are removed first; no others are touched.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -63,6 +68,15 @@ def write(result: Result, directory: Path, format_: OutputFormat) -> list[Path]:
     written = list(write_set_aside(result.summary, directory))
     if format_ is OutputFormat.TEXT:
         return [_text(result, directory / TEXT), *written]
+    if format_ is OutputFormat.PARQUET:
+        written += write_answers(result.as_of or [(None, result.answer)], directory, result.times)
+        (directory / SUCCESS).touch()
+        return written
+    if format_ is OutputFormat.DELTA:
+        for path, table in list(_tables(result, directory, "delta"))[:2]:
+            _write_delta(table, path.with_suffix(""))
+            written.append(path.with_suffix(""))
+        return written
     writer = _WRITERS[format_]
     for path, table in _tables(result, directory, format_.ending):
         path.parent.mkdir(exist_ok=True)
@@ -89,6 +103,8 @@ def write_uncertain(
         for name, text in texts.items():
             (directory / name).write_text(text, "utf-8")
         return [*(directory / name for name in texts), *written]
+    if format_ is OutputFormat.DELTA:
+        return [*_uncertain_delta(result, directory, probabilities), *written]
     tables = {directory / f"intervals.{format_.ending}": result.intervals}
     if probabilities:
         tables[directory / f"probabilities.{format_.ending}"] = result.probabilities
@@ -100,8 +116,26 @@ def write_uncertain(
     return [*tables, *written]
 
 
+def _uncertain_delta(
+    result: UncertainResult, directory: Path, probabilities: bool
+) -> Iterator[Path]:
+    tables = {"intervals": result.intervals}
+    if probabilities:
+        tables["probabilities"] = result.probabilities
+    for name, table in tables.items():
+        _write_delta(table, directory / name)
+        yield directory / name
+
+
 def clear(directory: Path) -> None:
-    """Remove the files of an earlier result from a folder; no others are touched."""
+    """Remove the files of an earlier result from a folder; no others are touched.
+
+    The sign that it is complete goes first.
+    """
+    (directory / SUCCESS).unlink(missing_ok=True)
+    for name in _ALL:
+        if (directory / name).is_dir():
+            shutil.rmtree(directory / name)
     endings = [each.ending for each in OutputFormat if each is not OutputFormat.TEXT]
     stale = [directory / TEXT, directory / "probabilities.txt", directory / SET_ASIDE]
     stale += [directory / f"{name}.{ending}" for name in _ALL for ending in endings]
@@ -169,6 +203,16 @@ def _write_parquet(table: pa.Table, path: Path) -> None:
     from pyarrow import parquet
 
     parquet.write_table(table, path, compression="zstd")
+
+
+def _write_delta(table: pa.Table, folder: Path) -> None:
+    """A Delta table, partitioned by the fluent or the event."""
+    try:
+        from deltalake import write_deltalake
+    except ImportError:
+        raise DataError("a Delta table needs deltalake: pip install 'cernis[delta]'") from None
+    by = next(title for title in ("fluent", "event") if title in table.column_names)
+    write_deltalake(str(folder), table, partition_by=[by], mode="overwrite")
 
 
 def _write_csv(table: pa.Table, path: Path) -> None:

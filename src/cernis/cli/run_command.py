@@ -70,6 +70,7 @@ class ResultFormat(StrEnum):
     CSV = "csv"
     JSON = "json"
     TEXT = "text"
+    DELTA = "delta"
 
 
 class Engine(StrEnum):
@@ -108,6 +109,12 @@ class RunOptions:
         ResultFormat | None,
         typer.Option("--format", help="How to write it; into a folder, parquet unless said."),
     ] = None
+    select: Annotated[
+        list[str],
+        typer.Option(
+            "--select", metavar="FLUENT,...", help="Print or write these fluents and events only."
+        ),
+    ] = field(default_factory=list)
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the result in a folder that exists.")
     ] = False
@@ -172,8 +179,14 @@ class RunOptions:
         """How the result is written: into a folder as Parquet, else as text, unless it is said."""
         return self.format_ or (ResultFormat.PARQUET if self.output else ResultFormat.TEXT)
 
+    @property
+    def selected(self) -> list[str]:
+        """The names of fluents and events that are printed or written; all if there are none."""
+        return [name.strip() for each in self.select for name in each.split(",") if name.strip()]
+
     def request(self, program: Program) -> RunRequest:
         """The run of a program with these options; a DataError if they do not fit together."""
+        from cernis.answers.selection import selected_relations
         from cernis.session.settings import settings
 
         zone = spark_settings(self.conf).get(SESSION_ZONE)
@@ -181,13 +194,15 @@ class RunOptions:
         chosen = settings(
             self.window, self.step, self.start, self.end, self.tick, None, scale, self.epoch
         )
+        if self.selected:
+            selected_relations(self.selected, program.checked.catalogue)
         likely = self.likely.settings()
         if likely is not None and self.per_query:
             raise DataError("--per-query is about certain records: it does not go with --uncertain")
         return RunRequest(
             program, self.inputs, chosen, mapping_of(self.config, self.columns), self.strict,
             self.partitioned, likely,
-            self.likely.probabilities,
+            self.likely.probabilities, selected=tuple(self.selected),
         )  # fmt: skip
 
     def is_for_spark(self) -> bool:
@@ -271,7 +286,7 @@ def _run_certain(request: RunRequest, options: RunOptions, costs: Profile | None
             on_read=read,
         )  # fmt: skip
     refuse_probabilities(result.summary.set_aside)
-    write_result(result, options.output, options.result_format)
+    write_result(request.chosen(result), options.output, options.result_format)
     return result.summary
 
 
@@ -286,7 +301,8 @@ def _run_uncertain(
             mapping=request.config, strict=request.strict, profile=costs, progress=progress,
             on_read=read,
         )  # fmt: skip
-    write_likely(result, options.output, options.result_format, request.probabilities)
+    chosen = request.chosen(result)
+    write_likely(chosen, options.output, options.result_format, request.probabilities)
     return result.summary
 
 

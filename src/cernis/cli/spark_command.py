@@ -17,7 +17,8 @@ from cernis.cli.console import say, stop
 from cernis.errors import CernisError, DataError
 
 if TYPE_CHECKING:
-    from cernis.answers.result import Summary
+    from cernis.answers.result import Result, Summary
+    from cernis.answers.uncertain_result import UncertainResult
     from cernis.cli.run_command import ResultFormat
     from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
     from cernis.program import Program
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from cernis.spark.exchange.exchange_stats import Exchanged
 
 Outcome = TypeVar("Outcome")
+Selectable = TypeVar("Selectable", "Result", "UncertainResult")
 
 SESSION_ZONE = "spark.sql.session.timeZone"
 """The setting of Spark's for the zone of times without one."""
@@ -50,6 +52,12 @@ class RunRequest:
     likely: UncertainSettings | None = None
     """How likely intervals are recognised; None if records are certain."""
     probabilities: bool = False
+    selected: tuple[str, ...] = ()
+    """The fluents and events that are printed or written; all if none are named."""
+
+    def chosen(self, result: Selectable) -> Selectable:
+        """The part of a result that is printed or written."""
+        return result.select(*self.selected) if self.selected else result
 
 
 def spark_settings(options: list[str]) -> dict[str, str]:
@@ -110,9 +118,7 @@ def _run(
             partitioned=request.partitioned or None,
         )
         if output is not None and format_ is ResultFormat.PARQUET:
-            written = _watched(
-                spark, lambda: _write(recognised, output, request.strict), recognised.read
-            )
+            written = _watched(spark, lambda: _write(recognised, output, request), recognised.read)
             _say_written(written, recognised, output, where, time.perf_counter() - began)
             return written.summary
         result, summary, moved = _watched(spark, recognised.gathered, recognised.read)
@@ -121,7 +127,7 @@ def _run(
     result.summary = replace(summary, seconds=time.perf_counter() - began)
     say(f"spark: {where}; {_exchanges(recognised, moved)}", err=True)
     refuse_probabilities(result.summary.set_aside)
-    write_result(result, output, format_)
+    write_result(request.chosen(result), output, format_)
     return result.summary
 
 
@@ -148,18 +154,22 @@ def _run_uncertain(
             _refuse(summary.records, summary.set_aside)
     result.summary = replace(summary, seconds=time.perf_counter() - began)
     say(f"spark: {where}; {_exchanges(recognised, moved)}", err=True)
-    write_likely(result, output, format_, request.probabilities)
+    write_likely(request.chosen(result), output, format_, request.probabilities)
     return result.summary
 
 
-def _write(recognised: Recognised, output: Path, strict: bool) -> Written:
+def _write(recognised: Recognised, output: Path, request: RunRequest) -> Written:
+    from cernis.answers.selection import selected_relations
     from cernis.spark.batch.answer_files import write
 
     def refuse(summary: Summary) -> None:
-        if strict:
+        if request.strict:
             _refuse(summary.records, summary.set_aside)
 
-    return write(recognised, output, refuse)
+    selected = None
+    if request.selected:
+        selected = selected_relations(request.selected, recognised.plan.checked.catalogue)
+    return write(recognised, output, refuse, selected)
 
 
 def _refuse(count: int, set_aside: Iterable[SetAside]) -> None:

@@ -11,16 +11,16 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from cernis.answers.relation_files import SUCCESS
 from cernis.answers.result import Summary
 from cernis.answers.writers import write_set_aside
+from cernis.check.model import Relation
 from cernis.spark.batch.spark_results import Recognised, summary_of
 from cernis.spark.exchange.blobs import loads
 from cernis.spark.exchange.exchange_rows import Kind
 from cernis.spark.exchange.exchange_stats import Exchanged, exchanged
-
-SUCCESS: Final = "_SUCCESS"
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,12 @@ class Written:
 
 
 def write(
-    result: Recognised, directory: Path, accept: Callable[[Summary], None] = lambda summary: None
-) -> Written:
+    result: Recognised, directory: Path, accept: Callable[[Summary], None] = lambda summary: None,
+    selected: frozenset[Relation] | None = None,
+) -> Written:  # fmt: skip
     """Write a result into a folder: `intervals/fluent=NAME` and `happenings/event=NAME`.
 
+    If fluents and events are selected, no others are written.
     Earlier results in it are replaced, other files stay. If anything fails, or `accept` raises an
     error at the summary, nothing is there.
     """
@@ -54,7 +56,7 @@ def write(
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
     try:
-        written = _written(result, beside)
+        written = _written(result, beside, selected)
         accept(written.summary)
         _move(beside, target)
     finally:
@@ -62,10 +64,10 @@ def write(
     return written
 
 
-def _written(result: Recognised, beside: Path) -> Written:
+def _written(result: Recognised, beside: Path, selected: frozenset[Relation] | None) -> Written:
     reports: list[dict[str, Any]] = []
     counts: list[dict[str, Any]] = []
-    for row in result.written_into(str(beside)).select("kind", "blob").collect():
+    for row in result.written_into(str(beside), selected).select("kind", "blob").collect():
         (reports if row.kind == Kind.REPORT else counts).append(loads(row.blob))
     summary = summary_of(reports, result.plan.checked.catalogue)
     intervals: dict[str, int] = {}
@@ -94,7 +96,4 @@ def clear(directory: Path) -> None:
     """Remove an earlier result from a folder, the sign that it is complete first."""
     from cernis.answers.writers import clear as clear_files
 
-    (directory / SUCCESS).unlink(missing_ok=True)
     clear_files(directory)
-    for name in ("intervals", "happenings"):
-        shutil.rmtree(directory / name, ignore_errors=True)

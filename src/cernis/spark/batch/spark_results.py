@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.answers.answer_tables import all_happenings, all_intervals
+from cernis.answers.relation_files import write_answer
 from cernis.answers.reports.report_content import RunOrigin
 from cernis.answers.result import Result, Summary
+from cernis.answers.selection import selected_answer
 from cernis.answers.time_output import TimeOutput
 from cernis.answers.unused_records import missing_fluents, warn_of_input
 from cernis.check.catalogue import Catalogue
@@ -23,7 +25,6 @@ from cernis.errors import CernisError
 from cernis.evaluate.answer import Answer
 from cernis.plan.builder import Plan
 from cernis.records.record_columns import SetAside
-from cernis.spark.batch.answer_rows import write_answer
 from cernis.spark.exchange.batch_job import Job
 from cernis.spark.exchange.blobs import loads
 from cernis.spark.exchange.exchange_rows import DDL, LAST, Kind, Row, batches
@@ -98,15 +99,17 @@ class ComputedResult(ABC, Generic[Outcome]):
         """The result as it is: answers and reports as blobs."""
         return self.base.mapInArrow(self.finish, DDL)
 
-    def written_into(self, folder: str) -> DataFrame:
+    def written_into(self, folder: str, selected: frozenset[Relation] | None = None) -> DataFrame:
         """Rows about answers that the tasks which derive them write into a folder.
 
         If the result is kept, it is written from there. There are reports among the rows too.
         """
         if self._kept is not None:
             times = self.times
-            return self.through(lambda rows: batches(_written(rows, folder, times)), DDL)
-        base, finish = self.pipeline(replace(self.job, folder=folder, times=self.times))
+            return self.through(lambda rows: batches(_written(rows, folder, times, selected)), DDL)
+        base, finish = self.pipeline(
+            replace(self.job, folder=folder, times=self.times, selected=selected)
+        )
         return base.mapInArrow(finish, DDL)
 
     def through(self, work: Callable[[Batches], Batches], ddl: str) -> DataFrame:
@@ -325,7 +328,9 @@ def _as_it_is(rows: Batches) -> Batches:
     yield from rows
 
 
-def _written(rows: Batches, folder: str, times: TimeOutput) -> Iterator[Row]:
+def _written(
+    rows: Batches, folder: str, times: TimeOutput, selected: frozenset[Relation] | None
+) -> Iterator[Row]:
     """Write answers that were kept; reports, and counts of what was written, go to the driver."""
     part = 0
     for batch in rows:
@@ -334,7 +339,10 @@ def _written(rows: Batches, folder: str, times: TimeOutput) -> Iterator[Row]:
             content = loads(blobs[place].as_buffer())
             if kind == Kind.ANSWER:
                 name = f"{buckets[place].as_py():05}-{part}"
-                content = write_answer(answer_of([content]), Path(folder), name, times)
+                answer = answer_of([content])
+                if selected is not None:
+                    answer = selected_answer(answer, selected)
+                content = write_answer(answer, Path(folder), name, times)
                 part += 1
             yield Row(0, LAST, Kind.WRITTEN if kind == Kind.ANSWER else Kind.REPORT, content)
 

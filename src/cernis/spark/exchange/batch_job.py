@@ -98,6 +98,8 @@ class Job:
     """By step: how keys are spread over its buckets, where it is not by hash alone."""
     likely: UncertainSettings | None = None
     """How intervals are recognised where records may be uncertain; None if all are certain."""
+    selected: frozenset[Relation] | None = None
+    """The fluents and events that are written; None for all."""
     folder: str | None = None
     """The folder into which tasks write their answers; None if answers are passed on."""
     times: TimeOutput = WHOLE_NUMBERS
