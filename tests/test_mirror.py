@@ -15,7 +15,7 @@ from tests.test_layers import PACKAGE, imported, module_name
 
 TESTS = Path(__file__).parent
 
-APART = {"agreement", "cases", "conformance", "fuzz", "generators", "reference"}
+APART = {"agreement", "cases", "conformance", "fuzz", "generators", "mistakes", "reference"}
 """Folders about the whole, which have no folder of the source beside them."""
 
 # Module: the tests that reach it, though none imports it by name.

@@ -80,6 +80,8 @@ class ProgramError(CernisError):
             lines.append(f"{self._place(error)}{error.code} {error.message}")
             if corrected := error.corrected_line(self.sources):
                 lines.append(f"  write: {corrected}")
+            elif error.help:
+                lines.append(f"  help: {error.help}")
         if len(errors) > 10:
             lines.append(f"and {len(errors) - 10} more")
         return "\n".join(lines)

@@ -31,7 +31,7 @@ from cernis.check.names import check_names
 from cernis.check.pattern_checks import check_pattern_atoms, check_patterns, note_policy
 from cernis.check.pointrules import speaks_of_time
 from cernis.check.predicates import check_predicates
-from cernis.check.reporter import Report
+from cernis.check.reporter import Report, did_you_mean
 from cernis.check.rewrites.constant_layers import split_by_constants
 from cernis.check.rewrites.free_variables import mark_free_variables
 from cernis.check.rewrites.grounded_heads import bind_by_grounding
@@ -202,8 +202,10 @@ def _by_relation(lowered: Lowered, report: Report) -> dict[Relation, list[Clause
         if any(map(speaks_of_time, clause.body)):
             report.error(
                 "C060", "a predicate cannot speak of events and fluents", clause.head.span,
-                help="define a fluent by holdsFor or initiatedAt, or an event by happensAt, "
-                     "and use that",
+                help=did_you_mean(
+                    functor(clause.head)[0], HEADS, "define a fluent by holdsFor or initiatedAt, "
+                    "or an event by happensAt, and use that",
+                ),
             )  # fmt: skip
             continue
         clauses[Relation(*functor(clause.head))].append(clause)
@@ -254,6 +256,9 @@ def _ontologies(
 
 
 TRIPLE = Relation("triple", 3)
+
+HEADS = ("initiatedAt", "terminatedAt", "happensAt", "holdsFor", "initially")
+"""What the head of a rule over time may be."""
 
 
 def _beside(name: str, span: Span, sources: Sources) -> Path:

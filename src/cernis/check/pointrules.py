@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from cernis.check.clause_parts import event_of, pair_of
 from cernis.check.model import (
@@ -23,7 +24,7 @@ from cernis.check.model import (
     Unless,
     temporal,
 )
-from cernis.check.reporter import Report
+from cernis.check.reporter import Report, did_you_mean, misspelt
 from cernis.check.rewrites import two_times
 from cernis.errors import Correction, Note
 from cernis.knowledge.scope import GROUPING, hidden_names, without_carets
@@ -107,11 +108,23 @@ def _time_name(time: Term, clause: Clause, report: Report) -> str | None:
     return None
 
 
+_LITERALS: Final = ("happensAt", "holdsAt", "holdsFor")
+"""What a rule over time may have in its body."""
+
+
 def _starts_from_event(body: tuple[Literal, ...], clause: Clause, report: Report) -> bool:
     """Something must happen for anything to change: inertia does the rest."""
     if _has_trigger(body):
         return True
     first = next(iter(temporal(body)), None)
+    slip = next((goal for goal in clause.body if misspelt(functor(goal)[0], _LITERALS)), None)
+    if slip is not None and functor(slip)[0] not in _LITERALS:
+        name = functor(slip)[0]
+        report.error(
+            "C034", f"this rule waits for no event, and {name} is none of the language", slip.span,
+            help=did_you_mean(name, _LITERALS, "write happensAt(E, T)"),
+        )  # fmt: skip
+        return False
     report.error(
         "C034", "this rule waits for no event", first.span if first else clause.head.span,
         help="begin the body with a positive happensAt(E, T); to follow a fluent, use "

@@ -609,6 +609,8 @@ class ClauseParser:
             return Unexpected(refused)
         text = self.values[self.position]
         shown = text if len(text) <= 40 else text[:37] + "..."
+        if text in ("//", "/"):
+            advice = advice or "a comment begins with `%`"
         return Unexpected(
             error("C001", f"unexpected `{shown}`, {wanted} is expected here", span,
                    help_=advice or self._advice(wanted))

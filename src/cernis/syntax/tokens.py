@@ -53,6 +53,8 @@ def ticks_of(amount: float, unit: str, per_second: int = 1) -> float:
 
 # A character by its number, closed by a backslash: `\x41\` is `A`.
 _CODE = r"\\x[0-9a-fA-F]{1,6}\\?"
+_QUOTES = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00b4": "'", "\u2013": "-"}
+"""What word processors write in place of the characters of the language."""
 _UNITS = "|".join(sorted(DURATION_UNITS, key=len, reverse=True))
 
 # Operators are listed longest first instead of taking any run of symbol characters, so that
@@ -204,11 +206,14 @@ class Lexer:
                 (start + base, start + base + 1), "is this a text file?",
             )  # fmt: skip
             return len(text)
+        quote = _QUOTES.get(character)
         self._report(
             "C005",
             f"the character {character!r} (U+{ord(character):04X}) means nothing here",
             (start + base, start + base + 1),
-            "remove it, or quote the atom it belongs to",
+            f"write {quote} in its place"
+            if quote
+            else "remove it, or quote the atom it belongs to",
         )
         return start + 1
 

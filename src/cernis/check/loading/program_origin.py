@@ -73,6 +73,11 @@ def origin_of(
     facts_follow: bool = False, chosen_time: ChosenTime = AS_DIRECTED,
 ) -> Origin:  # fmt: skip
     """Read the texts and tables of a program."""
+    if not isinstance(source, str | Path):
+        raise DataError(
+            "a program is a text, or the Path of a file of rules, and not a "
+            f"{type(source).__name__}"
+        )
     if dialect is not None and dialect not in DIALECTS:
         raise DataError(f"the dialect is one of {', '.join(DIALECTS)}, not {dialect!r}")
     usual = "rtec" if "\n" not in str(source) and str(source).endswith(".prolog") else "cernis"
