@@ -132,13 +132,6 @@ def test_a_record_that_was_set_aside_is_named() -> None:
     assert "set aside: win_lottery|x|y|ann" in text
 
 
-def test_what_is_not_taken_apart_says_so() -> None:
-    program = cernis.load("c(X) <- a(X) seq b(X) within 10.")
-    explanation = program.explain("a|1|1|x\nb|3|3|x\n", "c(x)", 3)
-    assert "not taken apart yet" in explanation.text()
-    assert lines(explanation) == ["a|1|1|x", "b|3|3|x"]
-
-
 @pytest.mark.parametrize(
     ("question", "message"),
     [
