@@ -170,7 +170,7 @@ def test_only_records_of_the_entity_are_evaluated() -> None:
 
 def pairs(program: Program, text: tuple[str, ...], seed: int) -> list[tuple[str, int]]:
     """Some pairs that hold, each with a point of it; nested names are left out."""
-    rows = [row for row in program.run(text).intervals.to_pylist() if "(" not in row["fluent"]]
+    rows = [row for row in program.run(list(text)).intervals.to_pylist() if "(" not in row["fluent"]]
     Random(seed).shuffle(rows)
     return [(_name(row), row["start"]) for row in rows[:3]]
 
@@ -186,7 +186,7 @@ def _name(row: dict[str, object]) -> str:
 def test_what_holds_in_a_random_program_is_explained(seed: int) -> None:
     """The named records alone give the pair again, as do all that the question can reach."""
     scenario, program = next(iter(scenarios(seed, 1)))
-    records = program.records(scenario.lines)
+    records = program.records(list(scenario.lines))
     summary = program.run(records).summary
     limits = RunLimits(start=summary.start, end=summary.end)
     for question, time in pairs(program, scenario.lines, seed):
