@@ -170,7 +170,8 @@ def test_only_records_of_the_entity_are_evaluated() -> None:
 
 def pairs(program: Program, text: tuple[str, ...], seed: int) -> list[tuple[str, int]]:
     """Some pairs that hold, each with a point of it; nested names are left out."""
-    rows = [row for row in program.run(list(text)).intervals.to_pylist() if "(" not in row["fluent"]]
+    intervals = program.run(list(text)).intervals.to_pylist()
+    rows = [row for row in intervals if "(" not in row["fluent"]]
     Random(seed).shuffle(rows)
     return [(_name(row), row["start"]) for row in rows[:3]]
 
