@@ -134,7 +134,7 @@ def test_an_unknown_name_is_an_error() -> None:
 def test_what_simple_fluents_and_events_rest_on_is_named(seed: int) -> None:
     """In a random program, each edge of a simple fluent and each happening has a row."""
     scenario, program = next(iter(scenarios(seed, 1)))
-    result = program.run(scenario.lines)
+    result = program.run(list(scenario.lines))
     named = Counter(
         (row["name"], *row["args"], row["value"], row["start"], row["role"])
         for row in result.provenance().to_pylist()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TypeAlias
 
 from cernis.check.model import (
@@ -28,9 +29,13 @@ from cernis.errors import KnowledgeError
 from cernis.explain.histories import Happening, History, Instance, Interval
 from cernis.knowledge.ground_values import Value, is_ground, same, term_of
 from cernis.knowledge.terms import substitute
-from cernis.syntax.tree import Compound, Sequence, Term, Variable, variables
+from cernis.syntax import show
+from cernis.syntax.tree import Atom, Compound, Number, Sequence, Term, Variable, variables
 
 Bindings: TypeAlias = dict[str, Term]
+
+_NEED_SOME = frozenset({"bagof", "setof", "min", "max", "avg", "min_with", "max_with"})
+"""Collections that have no answer where there is nothing to collect."""
 
 _COMPARISONS = frozenset({"<", ">", "=<", ">=", "=:=", "=\\=", "\\=", "==", "\\==", "@<", "@>"})
 
@@ -154,12 +159,36 @@ class BodyProver:
             if next(self.prove(literal.body, bindings, time), None) is None:
                 yield bindings, Support(literal, bindings)
         elif isinstance(literal, Collect):
-            raise Unexplained("a collection or an aggregate over time")
+            yield from self._collected(literal, bindings, time)
         elif literal.negated:
             if next(self._positive(literal, bindings, time), None) is None:
                 yield bindings, Support(literal, bindings)
         else:
             yield from self._positive(literal, bindings, time)
+
+    def _collected(
+        self, literal: Collect, bindings: Bindings, time: int
+    ) -> Iterator[tuple[Bindings, Support]]:
+        """What all solutions of a body collect to, one answer for each value of `by`."""
+        inside = {name: each for name, each in bindings.items() if name not in literal.by}
+        groups: dict[str, list[Proof]] = (
+            {} if literal.by or literal.kind in _NEED_SOME else {"": []}
+        )
+        for proof in self.prove(literal.body, inside, time):
+            key = show(Sequence(tuple(proof.bindings.get(n, Atom("_")) for n in literal.by)))
+            groups.setdefault(key if literal.by else "", []).append(proof)
+        for proofs in groups.values():
+            fixed = {n: proofs[0].bindings[n] for n in literal.by if proofs} if proofs else {}
+            known = match_all(
+                tuple(map(Variable, fixed)), tuple(fixed.values()), bindings
+            )  # fmt: skip
+            result = collected(literal, [substitute(literal.template, p.bindings) for p in proofs])
+            bound = (
+                None if known is None or result is None else _equal(literal.result, result, known)
+            )
+            if bound is not None:
+                supports = tuple(each for proof in proofs for each in proof.supports)
+                yield bound, Support(literal, bound, nested=supports)
 
     def _positive(
         self, literal: Happens | Boundary | Holds | Changes | Condition, bindings: Bindings,
@@ -242,6 +271,40 @@ class BodyProver:
             known = None if span is None else _match_pair(literal.pair, *instance, bindings)
             if known is not None:
                 yield known, Support(literal, known, instance=instance, interval=span)
+
+
+def collected(literal: Collect, values: list[Term]) -> Term | None:
+    """The list or number that a collection or an aggregate makes of the values of its template."""
+    kind = literal.kind
+    if kind in ("findall", "bagof"):
+        return Sequence(tuple(values))
+    distinct = {show(each): each for each in values}
+    if kind in ("setof", "set"):
+        return Sequence(tuple(sorted(distinct.values(), key=_standard_order)))
+    if kind == "count":
+        return Number(len(values))
+    if kind in ("min_with", "max_with"):
+        return None
+    numbers = [each.value for each in values if isinstance(each, Number)]
+    if len(numbers) < len(values) or (not numbers and kind != "sum"):
+        return None
+    if kind == "sum":
+        return Number(sum(numbers))
+    return Number({"min": min, "max": max}[kind](numbers) if kind != "avg" else fmean(numbers))
+
+
+def _standard_order(term: Term) -> tuple[int, float, str]:
+    if isinstance(term, Number):
+        return 0, term.value, ""
+    return 1, 0.0, show(term)
+
+
+def _equal(wanted: Term, result: Term, bindings: Bindings) -> Bindings | None:
+    """The bindings with which what is wanted is a result; numbers are compared by their size."""
+    asked_for = substitute(wanted, bindings)
+    if isinstance(asked_for, Number) and isinstance(result, Number):
+        return bindings if asked_for.value == result.value else None
+    return match(asked_for, result, bindings)
 
 
 def _parts(pair: Pair) -> tuple[Term, ...]:

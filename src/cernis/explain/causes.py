@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 
-from cernis.check.catalogue import pattern_head, pattern_uses
 from cernis.check.model import (
     Boundary,
     Changes,
+    Collect,
     Condition,
     DelayedEffect,
     Either,
@@ -31,6 +30,8 @@ from cernis.explain.body_proofs import (
 )
 from cernis.explain.explanation_tree import Reason
 from cernis.explain.histories import Happening, History, Instance, Interval, NamedRecord
+from cernis.explain.interval_causes import IntervalCauses
+from cernis.explain.patterns.pattern_causes import PatternCauses
 from cernis.explain.phrase_causes import (
     Timer,
     is_ground_pair,
@@ -41,7 +42,7 @@ from cernis.explain.phrase_causes import (
 )
 from cernis.explain.point_texts import interval_text, point_text
 from cernis.explain.questions import entity_text
-from cernis.explain.static_proofs import ComputedList, PairList, StaticProof, StaticProver
+from cernis.explain.static_proofs import StaticProver
 from cernis.knowledge.ground_values import Row, Value, is_ground, same, term_of, value
 from cernis.knowledge.terms import substitute
 from cernis.source import Span
@@ -64,6 +65,8 @@ class CauseTrees:
         self.definitions = history.plan.checked.definitions
         self.prover = BodyProver(history, self.definitions.changes)
         self.statics = StaticProver(self.prover)
+        self.patterns = PatternCauses(self)
+        self.intervals = IntervalCauses(self)
         self._seen: set[tuple[object, ...]] = set()
 
     # -- pairs and events ----------------------------------------------------------------------
@@ -85,7 +88,7 @@ class CauseTrees:
         if records:
             reason.reasons += records
         elif any(rule.pair.relation == relation for rule in self.definitions.statics):
-            reason.reasons += self._static(relation, instance, time, span, depth)
+            reason.reasons += self.intervals.reasons(relation, instance, time, span, depth)
         else:
             reason.reasons += self._simple(relation, instance, time, span, depth)
         if not records:
@@ -130,7 +133,7 @@ class CauseTrees:
             reason.kind = "ended"
             return [reason]
         if any(rule.pair.relation == relation for rule in self.definitions.changes):
-            return [self._unknown(f"what ended it at {point_text(point)}", point, point)]
+            return [self.unexplained(f"what ended it at {point_text(point)}", point, point)]
         return []
 
     def event(self, relation: Relation, happening: Happening, depth: int = 0) -> Reason:
@@ -146,7 +149,7 @@ class CauseTrees:
             reason.reasons.append(_folded(depth))
             return reason
         below = self._event_rule(relation, happening, depth)
-        reason.reasons.append(below or self._pattern(relation, happening))
+        reason.reasons.append(below or self._pattern(relation, happening, depth))
         return reason
 
     def _event_rule(self, relation: Relation, happening: Happening, depth: int) -> Reason | None:
@@ -161,45 +164,9 @@ class CauseTrees:
                     return made
         return None
 
-    def _pattern(self, relation: Relation, happening: Happening) -> Reason:
-        """The records between the ends of a match: which of them matched is not told yet."""
-        for rule in self.definitions.patterns:
-            if pattern_head(rule).relation == relation:
-                uses = {_relation_of(use) for use in pattern_uses(rule.pattern)}
-                reason = Reason(
-                    "rule", "by a pattern, whose match is not taken apart yet; it rests on records "
-                    f"from {point_text(happening.start)} to {point_text(happening.time)}",
-                    self.place(rule.span),
-                )  # fmt: skip
-                reason.reasons += self._records_between(happening, self._below(uses))
-                return reason
-        return self._unknown("this event", happening.time, happening.time)
-
-    def _below(self, relations: set[Relation]) -> set[Relation]:
-        """Relations and those that patterns define them from."""
-        while True:
-            more = {
-                _relation_of(use)
-                for rule in self.definitions.patterns
-                if pattern_head(rule).relation in relations
-                for use in pattern_uses(rule.pattern)
-            }
-            if more <= relations:
-                return relations
-            relations = relations | more
-
-    def _records_between(self, happening: Happening, relations: set[Relation]) -> list[Reason]:
-        shared = set(happening.args)
-        known = [
-            each
-            for relation in sorted(relations)
-            for each in self.history.records_of(relation)
-            if happening.start <= each.start <= happening.time and shared & set(each.args)
-        ]
-        listed = [_record_reason(each) for each in known[-_MOST_LISTED:]]
-        if len(known) > _MOST_LISTED:
-            listed.append(Reason("note", f"and {len(known) - _MOST_LISTED} records before these"))
-        return listed
+    def _pattern(self, relation: Relation, happening: Happening, depth: int) -> Reason:
+        made = self.patterns.occurrence(relation, happening, depth)
+        return made or self.unexplained("this event", happening.time, happening.time)
 
     # -- simple fluents ------------------------------------------------------------------------
 
@@ -209,7 +176,7 @@ class CauseTrees:
         point = span[0] - self.history.tick
         began = self.initiation(relation, instance, point, depth + 1)
         if began is None:
-            began = self._unknown(f"what began it at {point_text(point)}", point, point)
+            began = self.unexplained(f"what began it at {point_text(point)}", point, point)
         else:
             began.text = f"began at {point_text(point)}: {began.text}"
             began.kind = "began"
@@ -336,90 +303,7 @@ class CauseTrees:
         reason.reasons.append(cause)
         return reason
 
-    # -- statically determined fluents ---------------------------------------------------------
-
-    def _static(
-        self, relation: Relation, instance: Instance, time: int, span: Interval, depth: int
-    ) -> list[Reason]:
-        actual = (*terms(instance[0]), term_of(instance[1]))
-        try:
-            for rule in self.definitions.statics:
-                known = (
-                    match_all((*rule.pair.args, rule.pair.value), actual, {})
-                    if rule.pair.relation == relation
-                    else None
-                )
-                for proof in () if known is None else self.statics.prove(rule, known):
-                    if proof.failed is None and _contains(proof, rule.output, time):
-                        return [self._static_rule(proof, time, depth)]
-        except Unexplained as trouble:
-            return [self._unknown(str(trouble), span[0], min(span[1], self.history.end))]
-        return [self._unknown("this interval", span[0], min(span[1], self.history.end))]
-
-    def _static_rule(self, proof: StaticProof, time: int, depth: int) -> Reason:
-        rule = proof.rule
-        hidden = set(proof.lists)
-        reason = self._rule_reason(rule.span, proof.bindings, hidden)
-        reason.reasons += [self._goal(each, proof.bindings) for each in proof.goals]
-        reason.reasons += self._list(proof, rule.output, time, None, depth + 1)
-        return reason
-
-    def _list(
-        self, proof: StaticProof, name: str, time: int, over: Interval | None, depth: int
-    ) -> list[Reason]:
-        """Why a list has a point, or, if `over` is an interval, has all of it."""
-        part = proof.lists[name]
-        if isinstance(part, PairList):
-            points = [time] if over is None else _starts_within(part.spans, over)
-            relation = part.literal.pair.relation
-            return [self.pair(relation, part.instance, each, depth) for each in points]
-        operator = part.literal.operator
-        if part.spans is None:
-            return [self._operator_note(part), *self._operands(proof, part, depth)]
-        if operator == "union_all" and over is None:
-            chosen = next(each for each in part.inputs if _contains(proof, each, time))
-            return self._list(proof, chosen, time, None, depth)
-        if operator in ("union_all", "intersect_all"):
-            lists = (self._list(proof, each, time, over, depth) for each in part.inputs)
-            return list(chain.from_iterable(lists))
-        if operator.startswith("intDur"):
-            return self._duration(proof, part, time, depth)
-        present = part.inputs[:1] if operator == "relative_complement_all" else ()
-        reasons = [r for each in present for r in self._list(proof, each, time, over, depth)]
-        for each in part.inputs[len(present) :]:
-            reasons += self._absent_list(proof, each, time, depth)
-        return reasons
-
-    def _duration(
-        self, proof: StaticProof, part: ComputedList, time: int, depth: int
-    ) -> list[Reason]:
-        span = span_at(part.spans or [], time)
-        assert span is not None
-        word = "longer" if part.literal.operator == "intDurGreater" else "shorter"
-        text = f"{interval_text(span)} is {word} than {show(part.parameters[0])}"
-        reason = Reason("condition", text, self.place(part.literal.span), interval=span)
-        reason.reasons += self._list(proof, part.inputs[0], time, span, depth + 1)
-        return [reason]
-
-    def _absent_list(self, proof: StaticProof, name: str, time: int, depth: int) -> list[Reason]:
-        part = proof.lists[name]
-        if isinstance(part, PairList):
-            relation = part.literal.pair.relation
-            return [self.absent_pair(relation, part.instance, time, depth)]
-        lists = (self._absent_list(proof, each, time, depth) for each in part.inputs)
-        return list(chain.from_iterable(lists))
-
-    def _operands(self, proof: StaticProof, part: ComputedList, depth: int) -> list[Reason]:
-        reasons: list[Reason] = []
-        for name in part.inputs:
-            spans = proof.lists[name].spans
-            for start, end in (spans or [])[-3:]:
-                reasons += self._list(proof, name, start, (start, end), depth + 1)
-        return reasons
-
-    def _operator_note(self, part: ComputedList) -> Reason:
-        text = f"{part.literal.operator} is not taken apart yet; it rests on its operands:"
-        return Reason("note", text, self.place(part.literal.span))
+    # -- absence ------------------------------------------------------------------------------
 
     def absent_pair(self, relation: Relation, instance: Instance, time: int, depth: int) -> Reason:
         """That a pair does not hold at a point, and what ended it if it held before."""
@@ -442,17 +326,16 @@ class CauseTrees:
             for proof in self.prover.prove(body, bindings, point):
                 if unlike and same(substitute(unlike[0], proof.bindings), unlike[1]):
                     continue
-                reason = self._rule_reason(span, proof.bindings)
+                reason = self.rule_reason(span, proof.bindings)
                 for support in proof.supports:
                     reason.reasons += self.support(support, point, depth + 1)
                 return reason
         except Unexplained as trouble:
-            return self._unknown(str(trouble), point, point, self.place(span))
+            return self.unexplained(str(trouble), point, point, self.place(span))
         return None
 
-    def _rule_reason(
-        self, span: Span, bindings: Bindings, hidden: set[str] | None = None
-    ) -> Reason:
+    def rule_reason(self, span: Span, bindings: Bindings, hidden: set[str] | None = None) -> Reason:
+        """That a rule fired, with what its variables stood for."""
         shown = {
             name: show(term)
             for name, term in bindings.items()
@@ -464,7 +347,9 @@ class CauseTrees:
         """The reasons that a literal is true at a point."""
         literal = support.literal
         if isinstance(literal, Condition):
-            yield self._goal(literal, dict(support.bindings))
+            yield self.goal(literal, dict(support.bindings))
+        elif isinstance(literal, Collect):
+            yield self._collection(literal, support, point, depth)
         elif isinstance(literal, (Either, Changes)) and support.nested:
             for nested in support.nested:
                 yield from self.support(nested, point, depth)
@@ -472,11 +357,23 @@ class CauseTrees:
             yield self.event(literal.event.relation, support.happening, depth)
         elif support.instance is not None and isinstance(literal, Changes):
             made = self.initiation(literal.pair.relation, support.instance, point, depth)
-            yield made or self._unknown("this initiation", point, point)
+            yield made or self.unexplained("this initiation", point, point)
         elif support.instance is not None and isinstance(literal, (Holds, Boundary)):
             yield self._held(literal, support, point, depth)
         else:
             yield from self.absence(literal, dict(support.bindings), point, depth)
+
+    def _collection(self, literal: Collect, support: Support, point: int, depth: int) -> Reason:
+        """What a collection or an aggregate gave, and what it was made of."""
+        result = show(substitute(literal.result, support.bindings))
+        text = f"{self.source_text(literal.span)} gives {result} at {point_text(point)}"
+        reason = Reason("condition", text, self.place(literal.span))
+        for nested in support.nested[:_MOST_LISTED]:
+            reason.reasons += self.support(nested, point, depth + 1)
+        if len(support.nested) > _MOST_LISTED:
+            more = f"and {len(support.nested) - _MOST_LISTED} more"
+            reason.reasons.append(Reason("note", more))
+        return reason
 
     def _held(self, literal: Holds | Boundary, support: Support, point: int, depth: int) -> Reason:
         assert support.instance is not None
@@ -501,7 +398,7 @@ class CauseTrees:
         """That a negated literal is true."""
         when = point_text(point)
         if isinstance(literal, Unless):
-            yield Reason("absent", f"not at {when}: {self._source(literal.span)}")
+            yield Reason("absent", f"not at {when}: {self.source_text(literal.span)}")
         elif isinstance(literal, Happens):
             yield Reason("absent", f"no {self.literal_text(literal, bindings)} at {when}")
         elif isinstance(literal, Holds):
@@ -514,9 +411,10 @@ class CauseTrees:
                 name = self.literal_text(literal, bindings)
                 yield Reason("absent", f"{name} does not hold at {when}")
         else:
-            yield Reason("absent", f"not at {when}: {self._source(literal.span)}")
+            yield Reason("absent", f"not at {when}: {self.source_text(literal.span)}")
 
-    def _goal(self, literal: Condition, bindings: Bindings) -> Reason:
+    def goal(self, literal: Condition, bindings: Bindings) -> Reason:
+        """That a condition is true."""
         goal = substitute(literal.goal, bindings)
         if literal.negated:
             return Reason("absent", f"not {show(goal)}")
@@ -545,7 +443,7 @@ class CauseTrees:
             held = None if isinstance(entity, Event) else substitute(entity.value, bindings)
             text = self._entity(entity.relation, args, held)
             return f"{literal.edge}({text})" if isinstance(literal, Boundary) else text
-        return self._source(literal.span)
+        return self.source_text(literal.span)
 
     # -- records, names and places -------------------------------------------------------------
 
@@ -558,7 +456,7 @@ class CauseTrees:
                 return [_record_reason(each)]
         return []
 
-    def _unknown(self, subject: str, first: int, last: int, place: str = "") -> Reason:
+    def unexplained(self, subject: str, first: int, last: int, place: str = "") -> Reason:
         """What is not explained yet, with the records that it rests on."""
         reason = Reason("note", f"not explained yet: {subject}; it rests on these records", place)
         known = [each for each in self.history.all_records() if first <= each.start <= last]
@@ -581,7 +479,8 @@ class CauseTrees:
         place = self.history.plan.checked.sources.place(span)
         return f"{place.name}:{place.line}" if place else ""
 
-    def _source(self, span: Span) -> str:
+    def source_text(self, span: Span) -> str:
+        """What stands at a place of a text, on one line."""
         return " ".join(self.history.plan.checked.sources.text(span).split())
 
     def _is_repeated(self, *key: Relation | Instance | Interval | Row | Value) -> bool:
@@ -591,16 +490,6 @@ class CauseTrees:
         return False
 
 
-def _contains(proof: StaticProof, name: str, time: int) -> bool:
-    spans = proof.lists[name].spans
-    return spans is None or span_at(spans, time) is not None
-
-
-def _starts_within(spans: list[Interval], over: Interval) -> list[int]:
-    """The first point of each interval that is within another one."""
-    return [max(start, over[0]) for start, end in spans if start < over[1] and end > over[0]]
-
-
 def _folded(depth: int) -> Reason:
     text = "explained in another place of the tree"
     return Reason("note", text if depth <= _DEEPEST else "earlier causes are left out")
@@ -608,7 +497,3 @@ def _folded(depth: int) -> Reason:
 
 def _record_reason(record: NamedRecord) -> Reason:
     return Reason("record", f"record {record.text}", record.place, record=record)
-
-
-def _relation_of(use: Event | Pair | Boundary) -> Relation:
-    return use.pair.relation if isinstance(use, Boundary) else use.relation

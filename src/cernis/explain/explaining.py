@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cernis.check.checker import Checked
+from cernis.evaluate.answer import Answer
 from cernis.evaluate.run import Run
 from cernis.explain.body_proofs import span_at, terms
 from cernis.explain.causes import CauseTrees
@@ -13,8 +14,9 @@ from cernis.explain.histories import History
 from cernis.explain.misses import Misses
 from cernis.explain.phrase_causes import with_timers
 from cernis.explain.questions import Question, read_question
-from cernis.explain.reachable_records import reachable
+from cernis.explain.reachable_records import pattern_relations, reachable
 from cernis.explain.replays import missing_reason, missing_records, only
+from cernis.explain.traces.traced_rules import traced
 from cernis.knowledge.ground_values import Value, same, value
 from cernis.plan.builder import Plan, make_plan
 from cernis.records.record_columns import Records
@@ -70,15 +72,24 @@ def _complete(
 
 def history_of(plan: Plan, records: Records, question: Question, limits: RunLimits) -> History:
     """Evaluate the records that a question can reach, within the bounds of the whole run."""
-    run = Run(with_timers(plan), limits.tick, limits.ties)
-    first, last = records.first, records.last(run.tick)
+    tick = limits.tick or plan.checked.definitions.settings.tick
+    first, last = records.first, records.last(tick)
     start = limits.start
     if start is None:
-        start = (run.tick if first is None else first) - run.tick
+        start = (tick if first is None else first) - tick
     end = limits.end if limits.end is not None else start if last is None else last
     near = reachable(plan, records, question)
-    answer = run.over(near, start, max(start, end), limits.window, limits.step)
-    return History(plan, near, answer, start, max(start, end), run.tick)
+    end = max(start, end)
+
+    def evaluate(other: Plan) -> Answer:
+        run = Run(with_timers(other), limits.tick, limits.ties)
+        return run.over(near, start, end, limits.window, limits.step)
+
+    patterns = pattern_relations(plan, question)
+    program = traced(plan.checked, patterns) if patterns else None
+    answer = evaluate(plan if program is None else make_plan(program.checked))
+    traces = () if program is None else program.rules
+    return History(plan, near, answer, start, end, tick, traces, evaluate)
 
 
 def explain_history(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from cernis.check.model import DelayedEffect, Event, Relation
 from cernis.evaluate.answer import Answer
+from cernis.explain.patterns.pattern_parts import TracedPattern, with_parts
+from cernis.explain.traces.traced_rules import TracedRule
 from cernis.kernels.array_types import Array
 from cernis.knowledge.ground_values import Row, Value
 from cernis.knowledge.knowledge import Knowledge
-from cernis.plan.builder import Plan
+from cernis.plan.builder import Plan, make_plan
 from cernis.plan.properties.growing_predicates import domain_goals
 from cernis.records.record_columns import INFINITE, RecordColumns, RecordKind, Records, cell
-from cernis.syntax.tree import Variable
+from cernis.syntax.tree import Pattern, PatternRule, Variable
 from cernis.tables.domains import Domain
 
 Interval: TypeAlias = tuple[int, int]
@@ -55,11 +57,16 @@ class History:
     start: int
     end: int
     tick: int
+    traces: tuple[TracedRule, ...] = ()
+    """The traces of the patterns that a question can reach; the answer has their events."""
+    evaluate: Callable[[Plan], Answer] | None = None
+    """Evaluates the records once more, by the plan of another program."""
     knowledge: Knowledge = field(init=False)
     _events: dict[Relation, list[Happening]] = field(default_factory=dict)
     _by_time: dict[Relation, dict[int, list[Happening]]] = field(default_factory=dict)
     _fluents: dict[Relation, dict[Instance, list[Interval]]] = field(default_factory=dict)
     _records: dict[Relation, list[NamedRecord]] = field(default_factory=dict)
+    _parts: dict[Pattern, tuple[Answer, list[TracedPattern]]] = field(default_factory=dict)
     members: dict[tuple[str, int], dict[Row, NamedRecord]] = field(default_factory=dict)
     """The members of the domains that grow with the input, each with the first record of it."""
 
@@ -112,6 +119,14 @@ class History:
         for relation in dict.fromkeys(form.relation for form in self.records.relations):
             yield from self.records_of(relation)
 
+    def pattern_parts(self, rule: PatternRule) -> tuple[Answer, list[TracedPattern]]:
+        """The parts of a pattern, and an answer that has the matches of each."""
+        if rule.pattern not in self._parts:
+            checked, parts = with_parts(self.plan.checked, rule)
+            assert self.evaluate is not None
+            self._parts[rule.pattern] = self.evaluate(make_plan(checked)), parts
+        return self._parts[rule.pattern]
+
     def _named(self, part: RecordColumns) -> Iterator[NamedRecord]:
         is_event = part.form.kind is RecordKind.EVENT
         for row in range(len(part)):
@@ -132,7 +147,7 @@ class History:
         table = self.answer.events.get(relation)
         if table is None:
             return
-        rows = _rows(list(zip(table.arguments, table.domains, strict=True)), len(table))
+        rows = decoded_rows(list(zip(table.arguments, table.domains, strict=True)), len(table))
         starts = table.times if table.starts is None else table.starts
         for args, start, time in zip(rows, starts.tolist(), table.times.tolist(), strict=True):
             yield Happening(args, start, time)
@@ -143,7 +158,7 @@ class History:
             return
         spans = list(zip(table.starts.tolist(), table.ends.tolist(), strict=True))
         offsets = table.offsets.tolist()
-        for group, row in enumerate(_rows(table.columns(), len(table))):
+        for group, row in enumerate(decoded_rows(table.columns(), len(table))):
             yield (row[:-1], row[-1]), spans[offsets[group] : offsets[group + 1]]
 
     def _recorded(self, relation: Relation) -> dict[Instance, list[Interval]]:
@@ -170,7 +185,8 @@ class History:
         return members
 
 
-def _rows(columns: list[tuple[Array, Domain | None]], length: int) -> list[Row]:
+def decoded_rows(columns: list[tuple[Array, Domain | None]], length: int) -> list[Row]:
+    """The values of columns, row by row."""
     decoded = [
         column.tolist() if domain is None else list(domain.decode(column))
         for column, domain in columns

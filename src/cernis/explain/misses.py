@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from cernis.check.catalogue import pattern_head
 from cernis.check.checker import Checked
 from cernis.check.model import (
     Boundary,
@@ -22,11 +23,12 @@ from cernis.explain.body_proofs import Bindings, Failure, Unexplained, match_all
 from cernis.explain.causes import CauseTrees
 from cernis.explain.explanation_tree import Reason
 from cernis.explain.histories import Instance
-from cernis.explain.phrase_causes import came_in_time, held_so_far, is_ground_pair, timer_of
+from cernis.explain.interval_misses import interval_misses
+from cernis.explain.patterns.pattern_misses import pattern_misses
+from cernis.explain.phrase_causes import came_in_time
 from cernis.explain.point_texts import point_text
 from cernis.explain.questions import Question
 from cernis.explain.smallest_changes import fact_changes
-from cernis.explain.static_proofs import PairList, StaticProof
 from cernis.knowledge.ground_values import is_ground, term_of, value
 from cernis.knowledge.terms import substitute
 from cernis.records.record_columns import Records
@@ -96,7 +98,7 @@ class Misses:
         for static in definitions.statics:
             if static.pair.relation == relation:
                 is_defined = True
-                yield from self._static(static, question, time)
+                yield from interval_misses(self._causes, static, question, time)
         if not is_defined:
             yield self._no_record(question, relation, instance, time)
 
@@ -120,12 +122,18 @@ class Misses:
                 continue
             attempts = self._attempts(rule, known, time - self._history.tick, time)
             yield self._rule(question, rule, attempts, known, time - self._history.tick, time)
+        patterns = [
+            r for r in self._causes.definitions.patterns
+            if pattern_head(r).relation == question.relation
+        ]  # fmt: skip
+        for pattern in patterns:
+            yield pattern_misses(self._causes.patterns, pattern, question.args, time)
         happenings = self._history.events(question.relation)
         times = [h.time for h in happenings if terms(h.args) == question.args]
         if times:
             near = min(times, key=lambda each: abs(each - time))
             yield Reason("miss", f"the nearest one happens at {point_text(near)}")
-        elif not rules:
+        elif not rules and not patterns:
             yield Reason("failed", f"no {question} happens at any time")
 
     def _change(
@@ -302,64 +310,6 @@ class Misses:
         found_number = answer.get("X")
         return found_number.value if isinstance(found_number, Number) else None
 
-    def _static(self, rule: StaticRule, question: Question, time: int) -> Iterator[Reason]:
-        assert question.value is not None
-        known = match_all((*rule.pair.args, rule.pair.value), (*question.args, question.value), {})
-        if known is None:
-            return
-        reason = Reason("rule", "the rule does not give this point", self._place(rule))
-        try:
-            proofs = list(self._causes.statics.prove(rule, known))
-        except Unexplained as trouble:
-            reason.reasons.append(Reason("note", f"not explained yet: {trouble}"))
-            proofs = []
-        full = [proof for proof in proofs if proof.failed is None]
-        for proof in (full or proofs)[:3]:
-            reason.reasons += self._static_miss(proof, time)
-        yield reason
-
-    def _static_miss(self, proof: StaticProof, time: int) -> Iterator[Reason]:
-        if proof.failed is not None:
-            failed = proof.failed
-            if isinstance(failed, Condition):
-                text = self._causes.literal_text(failed, proof.bindings)
-                yield Reason("failed", f"failed: {text} is not true")
-            else:
-                text = self._history.plan.checked.sources.text(failed.span)
-                yield Reason("failed", f"failed: {text}")
-        removed = _removed(proof)
-        for title, part in proof.lists.items():
-            if isinstance(part, PairList):
-                yield self._timer(part, time) or self._operand(part, time, title in removed)
-
-    def _timer(self, part: PairList, time: int) -> Reason | None:
-        """That a pair has not held for long enough, if that is what is asked for."""
-        args, held = part.instance
-        definitions, relation = self._causes.definitions, part.literal.pair.relation
-        timer = timer_of(definitions, relation, terms(args), term_of(held))
-        if timer is None or not is_ground_pair(timer.about):
-            return None
-        if any(start <= time < end for start, end in part.spans):
-            return None
-        name = self._causes.name(timer.about.relation, timer.instance)
-        return Reason("failed", f"{name} {held_so_far(timer, self._history, time)}")
-
-    def _operand(self, part: PairList, time: int, is_removed: bool) -> Reason:
-        name = self._causes.name(part.literal.pair.relation, part.instance)
-        holds = any(start <= time < end for start, end in part.spans)
-        if is_removed:
-            if holds:
-                return Reason("failed", f"{name} holds, and the rule takes it away")
-            return Reason("condition", f"{name} does not hold, as the rule asks")
-        if holds:
-            return Reason("condition", f"{name} holds")
-        reason = Reason("failed", f"{name} does not hold")
-        if part.spans:
-            near = min(part.spans, key=lambda s: max(s[0] - time, time - s[1] + 1))
-            text = f"; the nearest interval is [{point_text(near[0])},{point_text(near[1])})"
-            reason.text += text
-        return reason
-
     def _grounding(self, question: Question) -> Iterator[Reason]:
         """Is the pair one that grounding keeps out?"""
         assert question.value is not None
@@ -396,20 +346,6 @@ class Misses:
 
     def _place(self, rule: ChangeRule | EventRule | StaticRule) -> str:
         return self._causes.place(rule.span)
-
-
-def _removed(proof: StaticProof) -> set[str]:
-    """The lists whose points a rule takes away from others."""
-    removed: set[str] = set()
-    for title, part in reversed(list(proof.lists.items())):
-        if not isinstance(part, PairList):
-            operator = part.literal.operator
-            first = {"relative_complement_all": 1, "complement_all": 0}.get(operator)
-            if first is not None:
-                removed.update(part.inputs[first:])
-            elif title in removed:
-                removed.update(part.inputs)
-    return removed
 
 
 def _plain(number: float) -> str:

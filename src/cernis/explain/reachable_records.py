@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cernis.check.catalogue import pattern_head, pattern_uses
+from cernis.check.catalogue import pattern_head, pattern_parts, pattern_uses
 from cernis.check.checker import Checked
 from cernis.check.model import (
     Condition,
@@ -27,13 +27,15 @@ from cernis.check.model import (
     Temporal,
     temporal,
 )
+from cernis.check.pattern_checks import consumption_of
+from cernis.check.rewrites.sliding_conditions import is_sliding
 from cernis.explain.questions import Question
 from cernis.kernels.array_types import Booleans
 from cernis.knowledge.ground_values import Value, is_ground, value
 from cernis.plan.builder import Plan
 from cernis.plan.properties.growing_predicates import domain_goals
 from cernis.records.record_columns import Coded, Column, RecordColumns, RecordKind, Records
-from cernis.syntax.tree import Term, Variable
+from cernis.syntax.tree import Pattern, PatternRule, Term, Variable, Where
 
 Wanted: TypeAlias = tuple[frozenset[Value] | None, ...]
 """For each argument the values that are wanted, or None for all."""
@@ -62,6 +64,12 @@ def demands(plan: Plan, question: Question) -> tuple[dict[Relation, Wanted], boo
                 waiting += [(use.relation, _wanted(use, bound)) for use in uses]
     open_ones = any(None in wanted for relation, wanted in reached.items() if relation in rules)
     return reached, grows or open_ones
+
+
+def pattern_relations(plan: Plan, question: Question) -> set[Relation]:
+    """The events that patterns define and that a question can reach."""
+    heads = {pattern_head(rule).relation for rule in plan.checked.definitions.patterns}
+    return heads & demands(plan, question)[0].keys() if heads else set()
 
 
 def reachable(plan: Plan, records: Records, question: Question) -> Records:
@@ -102,12 +110,22 @@ def _rules(definitions: Definitions, plan: Plan) -> Iterator[Rule]:
     for effect in definitions.effects:
         yield effect.source, (), any(map(grows, effect.goals))
     for pattern in definitions.patterns:
-        # Policies and sliding windows select among all matches, whoever they are about.
-        uses = tuple(
-            Event(use.relation, (Variable("_"),) * use.relation.arity)
-            for use in map(_entity, pattern_uses(pattern.pattern))
-        )
-        yield pattern_head(pattern), uses, True
+        uses = tuple(map(_entity, pattern_uses(pattern.pattern)))
+        if not _is_free(pattern, definitions):
+            # Policies and sliding windows select among all matches, whoever they are about.
+            uses = tuple(Event(use.relation, (Variable("_"),) * use.relation.arity) for use in uses)
+        yield pattern_head(pattern), uses, False
+
+
+def _is_free(rule: PatternRule, definitions: Definitions) -> bool:
+    """Does each match of a pattern depend on its own rows only?"""
+    is_policy_free = consumption_of(rule, definitions).policy == "unrestricted"
+    return is_policy_free and not _has_aggregate(rule.pattern)
+
+
+def _has_aggregate(pattern: Pattern) -> bool:
+    is_one = isinstance(pattern, Where) and any(map(is_sliding, pattern.conditions))
+    return is_one or any(map(_has_aggregate, pattern_parts(pattern)))
 
 
 def _asks_members(body: tuple[Literal, ...], plan: Plan) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cernis.check.model import (
     Condition,
     HoldsFor,
+    IntervalFilter,
     IntervalOperation,
     NotEmpty,
     StaticLiteral,
@@ -17,7 +18,8 @@ from cernis.explain.body_proofs import Bindings, BodyProver, is_ready, match_all
 from cernis.explain.histories import Instance, Interval, united
 from cernis.knowledge.ground_values import is_ground, term_of, value
 from cernis.knowledge.terms import substitute
-from cernis.syntax.tree import Number, Term
+from cernis.syntax import show
+from cernis.syntax.tree import Atom, Number, Term
 from cernis.tables.interval_tables import INFINITY
 
 
@@ -38,6 +40,8 @@ class ComputedList:
     inputs: tuple[str, ...]
     spans: list[Interval] | None
     parameters: tuple[Term, ...]
+    related: tuple[list[Interval], list[Interval]] = ([], [])
+    """Of a relation between intervals: those of the two lists that stand in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +121,42 @@ class StaticProver:
         inputs = [proof.lists[name].spans for name in literal.inputs]
         parameters = tuple(substitute(each, proof.bindings) for each in literal.parameters)
         known = [spans for spans in inputs if spans is not None]
-        is_plain = len(known) == len(inputs) and literal.filter is None
-        spans = self._spans(literal.operator, known, parameters) if is_plain else None
-        return ComputedList(literal, literal.inputs, spans, parameters)
+        if len(known) < len(inputs):
+            return ComputedList(literal, literal.inputs, None, parameters)
+        if literal.filter is not None:
+            spans = [
+                each for each in known[0] if self.is_kept(each, literal.filter, proof.bindings)
+            ]
+            return ComputedList(literal, literal.inputs, spans, parameters)
+        if literal.operator == "allen":
+            related = self._related(parameters, known)
+            return ComputedList(
+                literal, literal.inputs, _by_mode(parameters, *related), parameters, related
+            )
+        spans_made = self._spans(literal.operator, known, parameters)
+        return ComputedList(literal, literal.inputs, spans_made, parameters)
+
+    def is_kept(self, span: Interval, chosen: IntervalFilter, bindings: Bindings) -> bool:
+        """Are the conditions on the intervals of a list true of one?"""
+        end = Atom("inf") if span[1] >= INFINITY else Number(span[1])
+        known: Bindings = {**bindings, chosen.start: Number(span[0]), chosen.end: end}
+        for condition in chosen.conditions:
+            answer = next(self._prover.solve(condition.goal, known), None)
+            if (answer is None) != condition.negated:
+                return False
+            known = answer or known
+        return True
+
+    def _related(
+        self, parameters: tuple[Term, ...], inputs: list[list[Interval]]
+    ) -> tuple[list[Interval], list[Interval]]:
+        """The intervals of two lists that stand in a relation to one of the other list."""
+        relation, _, *closed = (show(each).strip("'") for each in parameters)
+        tick = self._history.tick if closed else 0
+        sources, targets = inputs
+        pairs = [(s, t) for s in sources for t in targets if is_related(relation, s, t, tick)]
+        chosen = [s for s in sources if any(s == pair[0] for pair in pairs)]
+        return chosen, [t for t in targets if any(t == pair[1] for pair in pairs)]
 
     def _spans(
         self, operator: str, inputs: list[list[Interval]], parameters: tuple[Term, ...]
@@ -139,6 +176,37 @@ class StaticProver:
         if operator == "intDurLess" and isinstance(least, Number):
             return [s for s in inputs[0] if s[1] < INFINITY and s[1] - s[0] < least.value]
         return None
+
+
+def is_related(relation: str, source: Interval, target: Interval, tick: int = 0) -> bool:
+    """Does an interval stand in one of Allen's relations to another?
+
+    With a tick, they are taken as closed, and a single point meets nothing.
+    """
+    a, c = source[0], target[0]
+    b, d = (each[1] if each[1] >= INFINITY else each[1] - tick for each in (source, target))
+    if relation == "meets":
+        return b == c and (not tick or b > a)
+    return {
+        "before": b < c, "starts": a == c and b < d, "finishes": b == d and a > c,
+        "during": c < a and b < d, "overlaps": a < c < b < d, "equal": (a, b) == (c, d),
+    }[relation]  # fmt: skip
+
+
+def _by_mode(
+    parameters: tuple[Term, ...], sources: list[Interval], targets: list[Interval]
+) -> list[Interval]:
+    mode = show(parameters[1])
+    if mode == "source":
+        return sources
+    if mode == "target":
+        return targets
+    if mode == "union":
+        return united([*sources, *targets])
+    if mode == "intersect":
+        return _intersected([united(sources), united(targets)])
+    first, second = (sources, targets) if mode == "complement" else (targets, sources)
+    return _without(united(first), [second])
 
 
 def _length(span: Interval, end: int) -> int:

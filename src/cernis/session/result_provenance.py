@@ -16,9 +16,9 @@ from cernis.answers.time_output import TimeOutput
 from cernis.check.model import Relation
 from cernis.errors import CernisError
 from cernis.evaluate.run import Run
-from cernis.explain.fact_joins import CauseRows, WantedFacts, coding_of, facts_wanted
-from cernis.explain.provenance import Provenance
-from cernis.explain.traced_rules import traced
+from cernis.explain.traces.fact_joins import CauseRows, WantedFacts, coding_of, facts_wanted
+from cernis.explain.traces.provenance import Provenance
+from cernis.explain.traces.traced_rules import traced
 from cernis.kernels.array_types import Array, Integers
 from cernis.plan.builder import Plan, make_plan
 from cernis.records.arrow_arrays import as_arrow, as_texts

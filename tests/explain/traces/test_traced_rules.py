@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cernis
 from cernis.check.model import Relation
-from cernis.explain.traced_rules import traced
+from cernis.explain.traces.traced_rules import traced
 
 
 def effects(rules: str, *relations: Relation) -> list[tuple[str, str]]:

@@ -108,6 +108,8 @@ class TracedRule:
     is_pattern: bool = False
     shared: tuple[tuple[int, int], ...] = ()
     """Of a rule over intervals: which of the head's places have the term of which of the part's."""
+    terms: tuple[Term, ...] = ()
+    """Of a pattern: what the columns of the trace are, by their terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +128,14 @@ def traced(checked: Checked, relations: Collection[Relation] | None = None) -> T
     policies = tuple((str(event), consumption) for event, consumption in tracer.consumption)
     if policies:
         settings = replace(settings, consumption_of=(*settings.consumption_of, *policies))
-    definitions = replace(checked.definitions, settings=settings)
+    # What phrases stand for is asked for, too.
+    definitions = replace(checked.definitions, settings=settings, auxiliary=set())
     checked = replace(checked, definitions=definitions)
     return TracedProgram(with_events(checked, tracer.events, tracer.patterns), tuple(tracer.rules))
 
 
 @dataclass(slots=True)
-class _Columns:
+class TraceColumns:
     """The variables that a trace has as its arguments, each once."""
 
     word: str = "Any"
@@ -144,6 +147,7 @@ class _Columns:
         return tuple(self.place(term) for term in terms)
 
     def place(self, term: Term) -> int | Term | None:
+        """The column of a term, or the constant that it is."""
         if isinstance(term, Variable):
             known = [at for at, each in enumerate(self.terms) if _is_named(each, term)]
             return known[0] if known else self.add(term)
@@ -194,7 +198,7 @@ class _Tracer:
                 self._intervals(static)
         for pattern in definitions.patterns:
             if self._is_asked(pattern_head(pattern).relation):
-                for chosen in list(_alternatives(pattern.pattern))[:_MOST_BRANCHES]:
+                for chosen in list(pattern_alternatives(pattern.pattern))[:_MOST_BRANCHES]:
                     self._pattern(pattern, chosen)
 
     def _is_asked(self, relation: Relation) -> bool:
@@ -203,7 +207,7 @@ class _Tracer:
     # -- rules over time-points ------------------------------------------------------------------
 
     def _change(self, rule: ChangeRule) -> None:
-        pair = _named_pair(rule.pair, _Columns("Open"))
+        pair = _named_pair(rule.pair, TraceColumns("Open"))
         args, held = pair.args, pair.value
         head, effect = (*args, held), "initiates" if rule.initiates else "terminates"
         if (effect, pair.relation) in self._whole:
@@ -227,7 +231,7 @@ class _Tracer:
         last: tuple[Literal, ...] = (),
     ) -> None:  # fmt: skip
         for literals in list(_branches(rule.body))[:_MOST_BRANCHES]:
-            columns = _Columns()
+            columns = TraceColumns()
             named = tuple(_named(each, columns) for each in literals)
             bound = {name for each in (*first, *named) for name in _binders(each)}
             places = tuple(columns.place(term) if _is_bound(term, bound) else None for term in head)
@@ -237,10 +241,10 @@ class _Tracer:
                 self.rules.append(TracedRule(effect, relation, places, parts, event, rule.span))
 
     def _add_event(
-        self, columns: _Columns, body: tuple[Literal, ...], time: str, span: Span
+        self, columns: TraceColumns, body: tuple[Literal, ...], time: str, span: Span
     ) -> Relation:
         relation = Relation(f"trace {len(self.rules)}", len(columns.terms))
-        self.events.append(EventRule(_event(relation, columns.terms, span), time, body, span))
+        self.events.append(EventRule(trace_event(relation, columns.terms, span), time, body, span))
         return relation
 
     # -- rules over intervals ------------------------------------------------------------------
@@ -258,8 +262,11 @@ class _Tracer:
                         self._edge(rule, literal, edge, effect)
 
     def _edge(self, rule: StaticRule, literal: HoldsFor, edge: str, effect: str) -> None:
-        columns = _Columns()
-        made, pair = _named_pair(rule.pair, _Columns("Open")), _named_pair(literal.pair, columns)
+        columns = TraceColumns()
+        made, pair = (
+            _named_pair(rule.pair, TraceColumns("Open")),
+            _named_pair(literal.pair, columns),
+        )
         head, inside = (*made.args, made.value), (*pair.args, pair.value)
         first = (
             Boundary(effect, made, False, rule.span), Boundary(edge, pair, False, literal.span)
@@ -285,31 +292,39 @@ class _Tracer:
 
     def _pattern(self, rule: PatternRule, pattern: Pattern) -> None:
         head = pattern_head(rule)
-        columns = _Columns()
+        columns = TraceColumns()
         places: Places = tuple(columns.add(arg) for arg in head.args)
-        timed = _TimedParts(columns)
+        timed = TimedParts(columns)
         matched = timed.pattern(pattern)
         if timed.parts:
             relation = Relation(f"trace {len(self.rules)}", len(columns.terms))
-            term = _event(relation, columns.terms, rule.span).term
+            term = trace_event(relation, columns.terms, rule.span).term
             made = PatternRule(term, matched, rule.span)
             self.patterns.append(made)
             self.consumption.append((relation, consumption_of(rule, self._definitions)))
             self.rules.append(
                 TracedRule(
-                    "happens", head.relation, places, tuple(timed.parts), relation, rule.span, True
+                    "happens",
+                    head.relation,
+                    places,
+                    tuple(timed.parts),
+                    relation,
+                    rule.span,
+                    True,
+                    terms=tuple(columns.terms),
                 )
             )
 
 
-class _TimedParts:
+class TimedParts:
     """Lets the parts of a pattern tell their times; what only is absent has none."""
 
-    def __init__(self, columns: _Columns) -> None:
+    def __init__(self, columns: TraceColumns) -> None:
         self._columns = columns
         self.parts: list[TracedPart] = []
 
     def pattern(self, pattern: Pattern) -> Pattern:
+        """The pattern in which each part gives its times to variables."""
         if isinstance(pattern, EventAtom):
             return self._atom(pattern)
         if isinstance(pattern, Where) and any(map(is_sliding, pattern.conditions)):
@@ -359,20 +374,26 @@ def _is_variable(term: Term) -> bool:
     return isinstance(term, Variable)
 
 
-def _alternatives(pattern: Pattern) -> Iterator[Pattern]:
+def pattern_alternatives(pattern: Pattern) -> Iterator[Pattern]:
     """The patterns without `or` that a pattern stands for."""
     if isinstance(pattern, Where) and any(map(is_sliding, pattern.conditions)):
         yield pattern
     elif isinstance(pattern, (Where, Within)):
-        yield from (replace(pattern, pattern=each) for each in _alternatives(pattern.pattern))
+        yield from (
+            replace(pattern, pattern=each) for each in pattern_alternatives(pattern.pattern)
+        )
     elif isinstance(pattern, Binary) and pattern.operator == "or":
-        yield from _alternatives(pattern.left)
-        yield from _alternatives(pattern.right)
+        yield from pattern_alternatives(pattern.left)
+        yield from pattern_alternatives(pattern.right)
     elif isinstance(pattern, Binary):
-        for left, right in product(_alternatives(pattern.left), _alternatives(pattern.right)):
+        for left, right in product(
+            pattern_alternatives(pattern.left), pattern_alternatives(pattern.right)
+        ):
             yield replace(pattern, left=left, right=right)
     elif isinstance(pattern, Absence):
-        for first, last in product(_alternatives(pattern.first), _alternatives(pattern.last)):
+        for first, last in product(
+            pattern_alternatives(pattern.first), pattern_alternatives(pattern.last)
+        ):
             yield replace(pattern, first=first, last=last)
     else:
         yield pattern
@@ -392,7 +413,7 @@ def _branches(body: tuple[Literal, ...]) -> Iterator[tuple[Literal, ...]]:
         yield tuple(literal for part in chosen for literal in part)
 
 
-def _named(literal: Literal, columns: _Columns) -> Literal:
+def _named(literal: Literal, columns: TraceColumns) -> Literal:
     if isinstance(literal, Happens) and not literal.negated:
         return replace(
             literal, event=replace(literal.event, args=columns.named(literal.event.args))
@@ -403,12 +424,12 @@ def _named(literal: Literal, columns: _Columns) -> Literal:
     return literal
 
 
-def _named_pair(pair: Pair, columns: _Columns) -> Pair:
+def _named_pair(pair: Pair, columns: TraceColumns) -> Pair:
     *args, held = columns.named((*pair.args, pair.value))
     return replace(pair, args=tuple(args), value=held)
 
 
-def _part(literal: Literal, columns: _Columns) -> TracedPart | None:
+def _part(literal: Literal, columns: TraceColumns) -> TracedPart | None:
     if isinstance(literal, Happens) and not literal.negated:
         event = literal.event
         return TracedPart("happens", event.relation, columns.places(event.args))
@@ -511,6 +532,7 @@ def _sides(rule: StaticRule) -> tuple[set[str], set[str]]:
     return kept, removed
 
 
-def _event(relation: Relation, args: list[Term], span: Span) -> Event:
+def trace_event(relation: Relation, args: list[Term], span: Span) -> Event:
+    """The head of a trace."""
     term = Compound(relation.name, tuple(args), span)
     return Event(relation, tuple(args), span, term)

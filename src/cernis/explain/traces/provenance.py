@@ -15,7 +15,8 @@ import numpy as np
 
 from cernis.check.model import DelayedEffect, Relation
 from cernis.evaluate.answer import Answer
-from cernis.explain.fact_joins import (
+from cernis.explain.phrase_causes import length_of
+from cernis.explain.traces.fact_joins import (
     CauseRows,
     Coding,
     WantedFacts,
@@ -28,14 +29,14 @@ from cernis.explain.fact_joins import (
     unlike,
     whole_numbers,
 )
-from cernis.explain.traced_rules import TracedPart, TracedProgram, TracedRule
+from cernis.explain.traces.traced_rules import TracedPart, TracedProgram, TracedRule
 from cernis.kernels.array_types import Integers
 from cernis.knowledge.ground_values import is_ground
 from cernis.knowledge.knowledge import Knowledge
 from cernis.knowledge.terms import substitute
 from cernis.records.record_columns import INFINITE, RecordColumns, RecordKind, Records
 from cernis.source import Span
-from cernis.syntax.tree import Number, Term, Variable
+from cernis.syntax.tree import Term, Variable
 from cernis.tables.event_tables import EventTable
 
 _MOST_STEPS = 100_000
@@ -263,8 +264,8 @@ class Provenance:
             ]
         for known in answers:
             delay = substitute(effect.delay, known)
-            if isinstance(delay, Number):
-                yield known, int(delay.value)
+            if is_ground(delay):
+                yield known, length_of(delay)
 
     # -- input -----------------------------------------------------------------------------------
 

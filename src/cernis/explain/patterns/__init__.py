@@ -1,0 +1,1 @@
+"""Explanations of patterns: matches row by row, and what was missing."""

@@ -1,0 +1,1 @@
+"""Traces of rules as events beside them, and provenance by joins."""
