@@ -73,6 +73,7 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
     "testing": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "program", "kernels.array_types"}
         | {"tables", "operators.context.measuring", "records", "evaluate", "answers", "session"}
+        | {"explain"}
     ),
     "report": frozenset(
         {"source", "errors", "syntax", "check", "plan", "program", "tables", "session"}
