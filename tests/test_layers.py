@@ -54,9 +54,14 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
         {"source", "errors", "syntax", "knowledge", "check", "plan", "kernels", "tables"}
         | {"operators", "records", "evaluate", "answers", "explain"}
     ),
+    # Versions of a program against each other.
+    "compare": frozenset(
+        {"source", "errors", "syntax", "knowledge", "check", "plan", "kernels.array_types"}
+        | {"tables", "records", "evaluate", "answers", "explain", "session"}
+    ),
     "program": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan"}
-        | {"records", "evaluate", "answers", "explain", "session"}
+        | {"records", "evaluate", "answers", "explain", "session", "compare"}
     ),
     # From positions to events: it knows nothing of rules.
     "geo": frozenset({"errors", "kernels"}),
@@ -68,6 +73,7 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
     "testing": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "program", "kernels.array_types"}
         | {"tables", "operators.context.measuring", "records", "evaluate", "answers", "session"}
+        | {"explain"}
     ),
     "report": frozenset(
         {"source", "errors", "syntax", "check", "plan", "program", "tables", "session"}

@@ -34,6 +34,7 @@ DONE: tuple[str, ...] = (
     "answers",
     "check",
     "cli",
+    "compare",
     "errors",
     "evaluate",
     "explain",

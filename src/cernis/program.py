@@ -22,6 +22,7 @@ from cernis.syntax.time_scale import TimeScale
 if TYPE_CHECKING:
     from cernis.answers.result import Result
     from cernis.answers.uncertain_result import UncertainResult
+    from cernis.compare.program_differences import ProgramDifferences
     from cernis.evaluate.probabilities.shares import PairShares
     from cernis.explain.explanation_tree import Explanation
     from cernis.plan import Plan
@@ -232,6 +233,25 @@ class Program:
             self.plan, reachable(self.plan, records, target), pair, bounds(records, chosen, tick),
             tick=tick, ties=ties,
         )  # fmt: skip
+
+    def diff(
+        self, other: Program, events: Events, *, window: Length | None = None,
+        step: Length | None = None, start: Point | None = None, end: Point | None = None,
+        tick: int | None = None, ties: str | None = None, examples: int = 3,
+        mapping: str | Path | Mapping[str, Any] | None = None,
+    ) -> ProgramDifferences:  # fmt: skip
+        """What another version of the program changes in the answer, with some examples explained.
+
+        Definitions that are the same in both, and depend on no others, are evaluated once. Events
+        and settings are those of `run`.
+        """
+        from cernis.compare.program_diff import diff
+        from cernis.compare.version_runs import in_process
+        from cernis.session.settings import settings
+
+        chosen = settings(window, step, start, end, tick, ties, self.time_scale)
+        evaluate = in_process(events, mapping)
+        return diff(self.checked, other.checked, evaluate, chosen, examples=examples)
 
     def records(
         self, events: Events, mapping: str | Path | Mapping[str, Any] | None = None

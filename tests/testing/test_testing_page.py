@@ -1,4 +1,4 @@
-"""The page on tests: its files are written down, its commands are run, and print what is shown."""
+"""Pages with commands: their files are written down, their commands print what is shown."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from tests.cli.command import run
 from tests.test_documents import ROOT, blocks
 
-PAGES = ["testing.md"]
+PAGES = ["testing.md", "comparing.md"]
 
 
 def shown_commands(text: str) -> list[tuple[list[str], str]]:
@@ -20,8 +20,14 @@ def shown_commands(text: str) -> list[tuple[list[str], str]]:
     return commands
 
 
-def without_times(text: str) -> str:
-    return re.sub(r"=+( .*) in \d+\.\d\d s =+", r"=\1 =", text).strip()
+def settled(text: str) -> str:
+    """What a command prints, without its time, and without the branches of explanations.
+
+    What these say is for the tests of explanations.
+    """
+    text = re.sub(r"=+( .*) in \d+\.\d\d s =+", r"=\1 =", text)
+    lines = text.strip().splitlines()
+    return "\n".join(line for line in lines if line.lstrip()[:1] not in tuple("├│└…"))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -37,6 +43,6 @@ def test_commands_print_what_is_shown(
         if block.is_a("console"):
             for args, printed in shown_commands(block.text):
                 outcome = run(*(arg.strip('"') for arg in args))
-                assert without_times(outcome.out) == without_times(printed), args
+                assert settled(outcome.out) == settled(printed), args
                 ran += 1
     assert ran

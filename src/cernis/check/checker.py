@@ -175,14 +175,26 @@ def with_events(
         checked.definitions, events=[*checked.definitions.events, *events],
         patterns=[*checked.definitions.patterns, *patterns],
     )  # fmt: skip
-    report = Report()
+    return checked_again(definitions, checked, checked.clauses, checked.tables)
+
+
+def checked_again(
+    definitions: Definitions, like: Checked, clauses: Clauses, tables: Mapping[Relation, FactTable]
+) -> Checked:
+    """What follows from definitions that were checked before, and are put together in a new way.
+
+    The rest is as in a program that is `like` the one they make.
+    """
     entries = catalogue(definitions)
-    graph = dependencies(definitions, entries, report)
-    columns = _fact_columns(checked.clauses, checked.tables, definitions.dynamic)
-    types = infer_types(definitions, checked.clauses, columns, report)
+    graph = dependencies(definitions, entries, Report())
+    nothing: Needs = frozenset()
+    modes = {**dict.fromkeys(tables, nothing), **infer_modes(clauses)}
+    columns = _fact_columns(clauses, tables, definitions.dynamic)
+    types = infer_types(definitions, clauses, columns, Report())
     return replace(
-        checked, definitions=definitions, catalogue=entries, types=types, dependencies=graph
-    )
+        like, definitions=definitions, catalogue=entries, clauses=clauses, tables=tables,
+        modes=modes, types=types, dependencies=graph,
+    )  # fmt: skip
 
 
 def _dependencies(definitions: Definitions, report: Report) -> tuple[Catalogue, Dependencies]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cernis.cli.console import is_coloured, say, stop
+from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
@@ -103,6 +104,81 @@ def _update(outcomes: list[CaseOutcome]) -> None:
     )
     for place in dict.fromkeys(done.left):
         say(f"left as it is, as several tests share it or it has errors: {place}")
+
+
+def generate_test(
+    rules: Rules,
+    inputs: Annotated[
+        list[Path],
+        typer.Option("--input", "-i", metavar="FILE", readable=False, help="Records."),
+    ],
+    entities: Annotated[
+        list[str] | None,
+        typer.Option("--entity", metavar="NAME", help="Whom it is about, such as b7."),
+    ] = None,
+    first: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="What holds from then on.")
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="Up to then, where its run ends.")
+    ] = None,
+    facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
+    dialect: Dialect = None,
+    window: Annotated[str | None, typer.Option(help="How far back a query sees.")] = None,
+    step: Annotated[str | None, typer.Option(help="The time from query to query.")] = None,
+    start: Annotated[str | None, typer.Option(help="Only later records count.")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The name of the test.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to add it; else it is printed."),
+    ] = None,
+) -> None:
+    """Cut a test out of records: those that matter to an entity, and what came of them."""
+    from cernis.records.record_sources import see
+    from cernis.session.settings import point, settings
+    from cernis.testing.generated_cases import CaseCut, CaseHeading, generated_case
+
+    program = load_program(rules, facts, dialect)
+    try:
+        for file in inputs:
+            see(file)
+        chosen = settings(window, step, start, scale=program.time_scale)
+        first_point, last_point = (
+            None if text is None else point(text, option, program.time_scale)
+            for text, option in ((first, "--from"), (last, "--to"))
+        )
+        records = program.records(inputs, config)
+        cut = CaseCut(program, records, tuple(entities or ()), first_point, last_point, chosen)
+        title = name or _title(entities, first, last)
+        heading = CaseHeading(title, rules, tuple(facts), dialect)
+        text = generated_case(cut, heading, output or Path("generated.certest"))
+    except DataError as error:
+        stop(str(error), 2)
+    _add_test(text, output)
+    count = sum(map(len, records.relations.values()))
+    left = text[text.index("  given") : text.index("  expect")].count("\n") - 1
+    say(f"{left} of {count:,} records matter; tried {cut.runs} runs", err=True)
+
+
+def _title(entities: list[str] | None, first: str | None, last: str | None) -> str:
+    whose = " and ".join(entities or ["all"])
+    return whose + (f" from {first}" if first else "") + (f" to {last}" if last else "")
+
+
+def _add_test(text: str, output: Path | None) -> None:
+    if output is None:
+        say(text, newline=False)
+        return
+    try:
+        before = output.read_text("utf-8").rstrip("\n") + "\n\n" if output.exists() else ""
+        output.write_text(before + text, "utf-8")
+    except OSError as error:
+        stop(f"{output} cannot be written: {error.strerror}", 2)
+    say(f"{output}: a test was {'added' if before else 'written'}")
 
 
 def _exit_code(outcomes: list[CaseOutcome]) -> int:

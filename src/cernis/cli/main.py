@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cernis import __version__
-from cernis.cli.case_commands import run_cases
+from cernis.cli.case_commands import generate_test, run_cases
+from cernis.cli.compare_commands import diff
 from cernis.cli.console import accept_any_character, drop, is_coloured, say, say_warnings, stop
 from cernis.cli.explain_command import explain
 from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
@@ -169,6 +170,8 @@ app.command()(run)
 app.command()(report)
 app.command()(explain)
 app.command("test")(run_cases)
+app.command("generate-test")(generate_test)
+app.command()(diff)
 app.command()(stream)
 app.command()(replay)
 app.command("learn-durations")(learn_durations)

@@ -165,7 +165,8 @@ def _is_nested(relation: Relation, name: str) -> bool:
 
 def _spelled(text: str) -> str:
     """A text of an answer as rules write it."""
-    if _PLAIN.fullmatch(text) or not isinstance(field_value(text), str):
+    number = field_value(text)
+    if _PLAIN.fullmatch(text) or (not isinstance(number, str) and shown(number) == text):
         return text
     try:
         if isinstance(term := parse_term(text), Compound) and show(term) == text:

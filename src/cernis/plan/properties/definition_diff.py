@@ -11,16 +11,21 @@ from cernis.check.catalogue import pattern_head
 from cernis.check.checker import Checked
 from cernis.check.model import DIALECTS, Definitions, Event, Pair, Relation
 from cernis.knowledge.fact_tables import FactTable
+from cernis.knowledge.ground_values import is_ground, same
 from cernis.syntax.time_scale import TimeScale
-from cernis.syntax.tree import Atom, Compound
+from cernis.syntax.tree import Atom, Compound, Term
 
 
-def digests(checked: Checked) -> dict[str, str]:
+def digests(checked: Checked, alone: bool = False, finely: bool = False) -> dict[str, str]:
     """A digest of each event and fluent, which changes with its definition or what it depends on.
 
-    The places and the order of rules make no difference. Names of variables do.
+    The places and the order of rules make no difference. Names of variables do. If `alone`, events
+    and fluents that it depends on make no difference either; if `finely`, nor do facts that no goal
+    can match: that of `limit(high, X)` never sees `limit(low, 3)`.
     """
-    texts = _definition_texts(checked)
+    texts = _definition_texts(checked, finely)
+    if alone:
+        return {str(relation): text for relation, text in texts.items()}
     rests_on = _edges(checked)
     return {
         str(relation): _digest(sorted(texts[each] for each in _reached(relation, rests_on)))
@@ -44,6 +49,19 @@ def fact_digests(checked: Checked) -> dict[str, str]:
     return {str(relation): _digest(_contents(table)) for relation, table in tables}
 
 
+def predicate_digests(checked: Checked) -> dict[Relation, str]:
+    """A digest of each predicate: of its clauses and facts, and those that it depends on."""
+    return {
+        relation: _digest(
+            sorted(
+                _predicate(each, checked)
+                for each in {relation, *_predicates(checked.clauses.get(relation, []), checked)}
+            )
+        )
+        for relation in {*checked.clauses, *checked.tables}
+    }
+
+
 def _dialect(checked: Checked) -> list[str]:
     """The dialect that a program is read in, where it is not the usual one."""
     dialect = checked.definitions.settings.dialect
@@ -56,7 +74,7 @@ def _time(checked: Checked) -> list[str]:
     return [] if time == TimeScale() else [f"time {time}"]
 
 
-def _definition_texts(checked: Checked) -> dict[Relation, str]:
+def _definition_texts(checked: Checked, finely: bool = False) -> dict[Relation, str]:
     """For each relation its clauses, with the background knowledge that they use."""
     catalogue = checked.catalogue
     texts: dict[Relation, list[str]] = {r: [] for r in (*catalogue.events, *catalogue.fluents)}
@@ -67,7 +85,12 @@ def _definition_texts(checked: Checked) -> dict[Relation, str]:
         texts[relation].append(f"fluent {fluent.kind}")
     for relation, clause in _clauses(checked.definitions):
         known = _predicates(clause, checked)
-        background = [_predicate(each, checked) for each in sorted(known)]
+        background = [
+            _matching_facts(each, [clause, *_clauses_of(known, checked)], checked)
+            if finely and _is_facts(each, checked)
+            else _predicate(each, checked)
+            for each in sorted(known)
+        ]
         texts.setdefault(relation, []).append(_digest([plain(clause), *background, *dialect]))
     return {relation: _digest(sorted(each)) for relation, each in texts.items()}
 
@@ -136,6 +159,55 @@ def _predicate(relation: Relation, checked: Checked) -> str:
     table = checked.tables.get(relation)
     rows = [] if table is None else _contents(table)
     return _digest([str(relation), *map(plain, checked.clauses.get(relation, [])), *rows])
+
+
+def _clauses_of(relations: Iterable[Relation], checked: Checked) -> list[object]:
+    """The clauses of predicates, but not those that are nothing but facts."""
+    return [
+        clause
+        for relation in relations
+        if not _is_facts(relation, checked)
+        for clause in checked.clauses.get(relation, [])
+    ]
+
+
+def _is_facts(relation: Relation, checked: Checked) -> bool:
+    """Is a predicate nothing but facts in the text?"""
+    clauses = checked.clauses.get(relation, [])
+    return relation not in checked.tables and all(
+        not clause.body and is_ground(clause.head) for clause in clauses
+    )
+
+
+def _matching_facts(relation: Relation, users: list[object], checked: Checked) -> str:
+    """A digest of the facts that goals in some clauses can match, in their order."""
+    goals = [
+        goal
+        for user in users
+        for goal in _compounds(user)
+        if (goal.functor, len(goal.args)) == (relation.name, relation.arity)
+    ]
+    facts = [
+        clause
+        for clause in checked.clauses.get(relation, [])
+        if not relation.arity or any(_may_match(goal, clause.head) for goal in goals)
+    ]
+    return _digest([str(relation), *map(plain, facts)])
+
+
+def _may_match(goal: Compound, fact: Term) -> bool:
+    assert isinstance(fact, Compound)
+    return all(
+        not is_ground(arg) or same(arg, held)
+        for arg, held in zip(goal.args, fact.args, strict=True)
+    )
+
+
+def _compounds(node: object) -> Iterator[Compound]:
+    if isinstance(node, Compound):
+        yield node
+    for part in _parts(node):
+        yield from _compounds(part)
 
 
 def _contents(table: FactTable) -> list[str]:

@@ -1,0 +1,1 @@
+"""Programs against programs: what another version, or another fact, would have recognised."""
