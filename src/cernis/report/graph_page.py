@@ -1,4 +1,4 @@
-"""The dependency graph as a page: what feeds what, with the rules, keys and costs behind it."""
+"""The dependency graph as a page: what feeds what, with the rules, keys and costs of each."""
 
 from __future__ import annotations
 
