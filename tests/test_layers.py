@@ -68,6 +68,7 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
     "spark": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan", "program"}
         | {"kernels", "tables", "operators", "records", "evaluate", "answers", "session", "geo"}
+        | {"pages"}
     ),
     # What users expect of their rules, against what comes of them.
     "testing": frozenset(
@@ -76,7 +77,7 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
         | {"explain"}
     ),
     "report": frozenset(
-        {"source", "errors", "syntax", "check", "plan", "program", "tables", "session"}
+        {"source", "errors", "syntax", "check", "plan", "program", "tables", "session", "pages"}
     ),
     "cli": ANYTHING,
     # `cernis/__init__.py` offers what the layers have; tests/test_import.py keeps it light.

@@ -125,7 +125,7 @@ def test_graph_that_cannot_be_written_says_so(name: str) -> None:
 
 def test_graph_of_another_kind_is_refused() -> None:
     done = run("graph", "toy.cer", "-o", "toy.png")
-    assert (done.code, done.err) == (2, "cernis: toy.png must end in .svg or .dot\n")
+    assert (done.code, done.err) == (2, "cernis: toy.png must end in .html, .svg or .dot\n")
     assert not Path("toy.png").exists()
 
 

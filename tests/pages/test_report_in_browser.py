@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import cernis
+from cernis.report.graph_page import as_page
 from tests.browser import open_browser, wait_until_ready
 
 if TYPE_CHECKING:
@@ -209,6 +210,26 @@ def test_tracks_and_areas_are_on_a_map(browser: Chrome, tmp_path: Path) -> None:
     """)
     assert colours > 20
     assert "inside = harbour" in str(browser.find_element("class name", "legend").text)
+
+
+def test_a_graph_tells_about_what_is_clicked(browser: Chrome, tmp_path: Path) -> None:
+    (tmp_path / "graph.html").write_text(as_page(cernis.load(RULES).plan), "utf-8")
+    browser.get((tmp_path / "graph.html").as_uri())
+    wait_until_ready(browser)
+    browser.execute_script(
+        "[...document.querySelectorAll('[data-vertex]')].find((group) => "
+        "group.textContent.includes('moored=true')).dispatchEvent(new MouseEvent('click'))"
+    )
+    about = text_of(browser, "about")
+    assert "Its 2 rules" in about
+    assert "initiatedAt(moored(V)=true, T)" in about
+    back = browser.execute_script("""
+        const titles = document.querySelectorAll("[data-vertex].back title");
+        return [...titles].map((each) => each.textContent);
+    """)
+    assert sorted(back) == ["speed=high", "speed=low"]
+    browser.find_element("css selector", "#about li button").click()
+    assert "moored=true" in text_of(browser, "about").split("It feeds")[1]
 
 
 def test_nothing_went_wrong_in_the_console(page: Chrome) -> None:

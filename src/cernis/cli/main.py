@@ -18,6 +18,7 @@ from cernis.cli.case_commands import generate_test, run_cases
 from cernis.cli.compare_commands import diff
 from cernis.cli.console import accept_any_character, drop, is_coloured, say, say_warnings, stop
 from cernis.cli.explain_command import explain
+from cernis.cli.graph_command import graph
 from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
 from cernis.cli.report_command import report
 from cernis.cli.run_command import run
@@ -167,6 +168,7 @@ def fmt(
 
 
 app.command()(run)
+app.command()(graph)
 app.command()(report)
 app.command()(explain)
 app.command("test")(run_cases)
@@ -245,38 +247,6 @@ def _expanded(rules: Path) -> str:
     from cernis.syntax.load import load_files
 
     return expanded_text(load_files([rules]).items)
-
-
-@app.command()
-def graph(
-    rules: Rules,
-    facts: Facts = [],  # noqa: B006 - as above
-    dialect: Dialect = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", readable=False, help="A .svg or .dot file; else DOT is printed."
-        ),
-    ] = None,
-    inputs: Annotated[bool, typer.Option(help="Draw the input too.")] = True,
-) -> None:
-    """Draw what depends on what, immediately and with a delay, level by level."""
-    from cernis.report.dependency_graph import as_dot, as_svg
-
-    checked = load_program(rules, facts, dialect).checked
-    if output is None:
-        say(as_dot(checked.dependencies, checked.catalogue, inputs), newline=False)
-        return
-    writers = {".svg": as_svg, ".dot": as_dot, ".gv": as_dot}
-    writer = writers.get(output.suffix)
-    if writer is None:
-        stop(f"{output} must end in .svg or .dot", 2)
-    try:
-        output.write_text(writer(checked.dependencies, checked.catalogue, inputs), "utf-8")
-    except OSError as error:
-        stop(f"{output} cannot be written: {error.strerror}", 2)
-    count = len(checked.dependencies.vertices)
-    say(f"{output}: {count} {'vertex' if count == 1 else 'vertices'}")
 
 
 @app.command("explain-code")

@@ -29,6 +29,13 @@ def report_page(title: str, data: str, allowed: str = "connect-src 'none'") -> s
     return _page(title, "report", _body("report").replace("{{data}}", data), allowed)
 
 
+def graph_page_text(title: str, facts: str) -> str:
+    """The page of a dependency graph; the facts are JSON, in which no text ends the element."""
+    safe = facts.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    body = _body("graph").replace("{{data}}", safe)
+    return _page(title, "graph", body, "connect-src 'none'")
+
+
 def _page(title: str, name: str, body: str, allowed: str) -> str:
     script = bundled(f"{name}.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 
 from cernis.check.catalogue import Catalogue
 from cernis.check.dependencies import Component, Dependencies, Edge, EdgeKind, Vertex
-from cernis.check.model import FluentKind
+from cernis.check.model import FluentKind, Relation
 from cernis.report.layered_rows import EdgeLane, Spot, chain, rows
 
 _WIDTH, _HEIGHT = 190, 26
@@ -114,9 +114,70 @@ Places = dict[Spot[Vertex], tuple[int, int]]
 """The left end and the middle of each vertex, and of each lane that edges pass a column in."""
 
 
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture whose vertices and edges are numbered, by `data-vertex` and `data-edge`.
+
+    An edge is its source, its target and whether it is delayed.
+    """
+
+    svg: str
+    kinds: dict[Vertex, str]
+    levels: dict[Vertex, int]
+    edges: list[tuple[int, int, bool]]
+
+
+def picture_of(
+    graph: Dependencies, catalogue: Catalogue, inputs: bool = True,
+    folded: frozenset[Relation] = frozenset(),
+) -> Picture:  # fmt: skip
+    """The picture of the graph; what leads through folded relations is drawn as one edge."""
+    drawing = _folded(_drawing(graph, catalogue, inputs), folded)
+    numbers = {vertex: number for number, vertex in enumerate(drawing.kinds)}
+    edges = [
+        (numbers[edge.source], numbers[edge.target], edge.kind is EdgeKind.DELAYED)
+        for edge in drawing.edges
+    ]
+    return Picture(_svg(drawing), drawing.kinds, drawing.levels, edges)
+
+
+def _folded(drawing: _Drawing, folded: frozenset[Relation]) -> _Drawing:
+    """The drawing without some relations, whose sources feed their targets directly.
+
+    An edge through a delayed one is delayed.
+    """
+    hidden = [vertex for vertex in drawing.kinds if vertex.relation in folded]
+    edges = list(drawing.edges)
+    for vertex in hidden:
+        sources = [edge for edge in edges if edge.target == vertex and edge.source != vertex]
+        targets = [edge for edge in edges if edge.source == vertex and edge.target != vertex]
+        edges = [edge for edge in edges if vertex not in (edge.source, edge.target)]
+        edges += [
+            Edge(
+                first.source, second.target,
+                EdgeKind.DELAYED if first.kind is EdgeKind.DELAYED else second.kind,
+            )
+            for first in sources for second in targets
+        ]  # fmt: skip
+    gone = set(hidden)
+    components = [
+        replace(each, vertices=tuple(vertex for vertex in each.vertices if vertex not in gone))
+        for each in drawing.components
+    ]
+    return _Drawing(
+        {vertex: kind for vertex, kind in drawing.kinds.items() if vertex not in gone},
+        {vertex: level for vertex, level in drawing.levels.items() if vertex not in gone},
+        list({(e.source, e.target, e.kind is EdgeKind.DELAYED): e for e in edges}.values()),
+        components,
+    )
+
+
 def as_svg(graph: Dependencies, catalogue: Catalogue, inputs: bool = True) -> str:
     """A picture of the graph that needs nothing but a browser."""
-    drawing = _drawing(graph, catalogue, inputs)
+    return _svg(_drawing(graph, catalogue, inputs))
+
+
+def _svg(drawing: _Drawing) -> str:
     places = _places(drawing)
     width = max((x for x, _ in places.values()), default=0) + _WIDTH + _RIGHT
     height = max((y for _, y in places.values()), default=0) + _HEIGHT // 2 + _MARGIN
@@ -124,8 +185,14 @@ def as_svg(graph: Dependencies, catalogue: Catalogue, inputs: bool = True) -> st
     body = [
         *_headings(drawing, places),
         *_boxes(drawing, places),
-        *(_curve(edge, drawing.levels, places) for edge in drawing.edges),
-        *(_vertex(vertex, drawing.kinds[vertex], places[vertex]) for vertex in drawing.kinds),
+        *(
+            _curve(number, edge, drawing.levels, places)
+            for number, edge in enumerate(drawing.edges)
+        ),
+        *(
+            _vertex(number, vertex, drawing.kinds[vertex], places[vertex])
+            for number, vertex in enumerate(drawing.kinds)
+        ),
     ]
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
@@ -181,7 +248,7 @@ def _boxes(drawing: _Drawing, places: Places) -> list[str]:
     return boxes
 
 
-def _curve(edge: Edge, levels: dict[Vertex, int], places: Places) -> str:
+def _curve(number: int, edge: Edge, levels: dict[Vertex, int], places: Places) -> str:
     delayed = edge.kind is EdgeKind.DELAYED
     style = ' stroke-dasharray="5 4" stroke="#c05621"' if delayed else ' stroke="#a0aec0"'
     title = f"{_label(edge.source)} to {_label(edge.target)}{', delayed' if delayed else ''}"
@@ -190,7 +257,7 @@ def _curve(edge: Edge, levels: dict[Vertex, int], places: Places) -> str:
     else:
         path = _inside(places[edge.source], places[edge.target])
     return (
-        f'<path class="edge" d="{path}" fill="none" stroke-width="1.3"{style} '
+        f'<path class="edge" data-edge="{number}" d="{path}" fill="none" stroke-width="1.3"{style} '
         f'marker-end="url(#tip)"><title>{escape(title)}</title></path>'
     )
 
@@ -222,14 +289,15 @@ def _inside(source: tuple[int, int], target: tuple[int, int]) -> str:
     )
 
 
-def _vertex(vertex: Vertex, kind: str, place: tuple[int, int]) -> str:
+def _vertex(number: int, vertex: Vertex, kind: str, place: tuple[int, int]) -> str:
     x, y = place
     fill, line = _FILL[kind]
     label = _label(vertex)
     shown = label if len(label) <= 29 else label[:28] + "…"
     return (
-        f'<g><title>{escape(label)}</title><rect x="{x}" y="{y - _HEIGHT // 2}" '
-        f'width="{_WIDTH}" height="{_HEIGHT}" rx="5" fill="{fill}" stroke="{line}"/>'
+        f'<g data-vertex="{number}"><title>{escape(label)}</title>'
+        f'<rect x="{x}" y="{y - _HEIGHT // 2}" width="{_WIDTH}" height="{_HEIGHT}" rx="5" '
+        f'fill="{fill}" stroke="{line}"/>'
         f'<text x="{x + _WIDTH // 2}" y="{y + 4}" text-anchor="middle" font-size="12" '
         f'fill="#1a202c">{escape(shown)}</text></g>'
     )

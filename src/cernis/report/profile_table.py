@@ -58,6 +58,13 @@ def as_text(
     return "\n".join([*lines, f"\n{_time(whole)}  in all"])
 
 
+def seconds_by_rule(
+    costs: Iterable[tuple[str, Span, Measured]], rules: Iterable[Span]
+) -> dict[Span, float]:
+    """What each rule has cost, of those that cost anything."""
+    return {rule.span: rule.seconds for rule in _by_rule(costs, rules)}
+
+
 def _by_rule(costs: Iterable[tuple[str, Span, Measured]], rules: Iterable[Span]) -> list[_Rule]:
     known = {span: _Rule(span) for span in rules}
     for cost in costs:
