@@ -17,6 +17,7 @@ from cernis.errors import DataError
 
 if TYPE_CHECKING:
     from cernis.answers.accuracy import Accuracy
+    from cernis.answers.duration_choice import DurationChoice
     from cernis.answers.scores import Score
     from cernis.answers.uncertain_result import UncertainResult
     from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
@@ -170,23 +171,61 @@ def learn_durations(
     facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
     dialect: Dialect = None,
     threshold: Threshold = 0.5,
+    memory: Annotated[int, typer.Option(help="The size of the memory they are for.")] = 60,
+    estimate: Annotated[
+        str | None,
+        typer.Option(
+            help="How to estimate them: weighted, plain, longest, upper, shrunken or mixture; else "
+            "the one is taken that does best, if any does."
+        ),
+    ] = None,
+    seed: Seed = 0,
     tick: Annotated[int | None, typer.Option(help="How far apart time-points are.")] = None,
-) -> None:
+) -> None:  # fmt: skip
     """Learn from a training stream how long the intervals of each fluent last."""
-    from cernis.answers import accuracy
-    from cernis.evaluate.probabilities.uncertain_settings import write_durations
+    from cernis.answers.duration_choice import ESTIMATES, choose_durations
+    from cernis.evaluate.probabilities.uncertain_settings import (
+        uncertain_settings,
+        write_durations,
+    )
 
+    if estimate is not None and estimate not in ESTIMATES:
+        stop(f"--estimate is one of {', '.join(ESTIMATES)}, not {estimate}", 2)
+    try:
+        chosen = uncertain_settings(threshold, None, memory, None, seed)
+    except DataError as error:
+        stop(str(error), 2)
     program = load_program(rules, facts, dialect)
     result = program.run_uncertain(inputs, threshold=threshold, tick=tick)
     own_tick = tick or program.checked.definitions.settings.tick
-    learnt = accuracy.learn_durations(result.answer, own_tick, result.summary.end)
+    bounds = (result.summary.start, result.summary.end, own_tick)
+    choices = choose_durations(result.answer, bounds, chosen, memory, estimate)
+    learnt = {
+        name: (choice.durations, choice.intervals)
+        for name, choice in choices.items()
+        if choice.durations is not None
+    }
     try:
         write_durations(output, learnt)
     except OSError as error:
         stop(f"{output} cannot be written: {error.strerror}", 2)
-    for name, (duration, count) in sorted(learnt.items()):
-        spread = f"{duration.mean:.1f} points, deviation {duration.deviation:.1f}"
-        say(f"{name}: {spread}, of {count} intervals")
+    for name, choice in sorted(choices.items()):
+        say(f"{name}: {_choice_text(choice)}")
+
+
+def _choice_text(choice: DurationChoice) -> str:
+    spans = f"{choice.spans.f1:.3f} by interval"
+    if choice.durations is None:
+        return (
+            f"no durations, of {choice.intervals} intervals: a memory does best without, "
+            f"f1 {choice.points.f1:.3f} by point, {spans}"
+        )
+    law = choice.durations
+    return (
+        f"{law.mean:.1f} points, deviation {law.deviation:.1f}, of {choice.intervals} intervals "
+        f"({choice.estimate}): f1 {choice.points.f1:.3f} by point, {spans}; "
+        f"without durations {choice.without.f1:.3f}"
+    )
 
 
 def noise(

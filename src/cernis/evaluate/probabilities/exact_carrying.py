@@ -70,21 +70,25 @@ def exact_probabilities_after(
     fill_states(
         sizes, state_offsets, member_offsets, members, pairs.initial, pairs.instances, states
     )
-    order = np.lexsort((groups.times, related[groups.pairs]))
-    step_components, steps = _steps(related[groups.pairs][order], groups.times[order])
+    blocks = _blocks(groups, used, pairs.of_fact)
+    order = np.lexsort((blocks, groups.times, related[groups.pairs]))
+    step_components, steps, block_firsts = _steps(
+        related[groups.pairs][order], groups.times[order], blocks[order]
+    )
     after, width = np.empty(len(groups.pairs)), 1 << int(sizes.max(initial=0))
-    chances = facts.chances.copy()
+    chances, each = facts.chances.copy(), MOST_PAIRS * MOST_PAIRS
     large = carry_jointly(
-        steps, order, step_components, sizes, state_offsets, groups.pairs, bits, groups.shape,
-        groups.fact_offsets, groups.facts, facts.chances, *circuits.arrays, pairs.of_fact,
-        chances, states, np.empty(width), np.empty(circuits.largest + 2),
-        np.empty(2 << MOST_CHOICES), np.empty(MOST_PAIRS + 1, np.int64),
-        np.empty(MOST_CHOICES + 2, np.int64), np.empty(MOST_PAIRS + 1, np.int64),
-        np.full(facts.count, -1), after,
+        steps, block_firsts, order, step_components, sizes, state_offsets, groups.pairs, bits,
+        groups.shape, groups.fact_offsets, groups.facts, facts.chances, *circuits.arrays,
+        pairs.of_fact, chances, states, np.empty(width), np.empty(circuits.largest + 2),
+        np.empty(4 << MOST_CHOICES), np.empty(each, np.int64),
+        np.empty(MOST_CHOICES, np.int64), np.empty(each, np.int64),
+        np.empty(2 * MOST_PAIRS, np.int64), np.full(facts.count, -1), np.empty(width),
+        np.empty(width, np.int64), after,
     )  # fmt: skip
     if large >= 0:
-        what = f"at {int(groups.times[order[steps[large]]])} too many facts are shared"
-        raise _too_many(name, what, MOST_CHOICES)
+        time = int(groups.times[order[block_firsts[steps[large]]]])
+        raise _too_many(name, f"at {time} too many facts are shared", MOST_CHOICES)
     return after
 
 
@@ -99,16 +103,37 @@ def _lasting(groups: ProofGroups, used: Integers, may_last: Booleans) -> Integer
     return np.unique(nodes[again])
 
 
-def _steps(related: Integers, times: Integers) -> tuple[Integers, Integers]:
-    """The component of each step, and where its groups begin; sorted by component and time."""
+def _blocks(groups: ProofGroups, used: Integers, of_fact: Integers) -> Integers:
+    """The block of each group: those that share facts of records at a point are one block."""
+    owners = np.repeat(np.arange(len(groups.pairs)), np.diff(groups.fact_offsets))
+    rows = np.flatnonzero(of_fact[used] < 0)
+    nodes, owners = used[rows], owners[rows]
+    times = groups.times[owners]
+    order = np.lexsort((times, nodes))
+    nodes, times, owners = nodes[order], times[order], owners[order]
+    same = np.flatnonzero((nodes[1:] == nodes[:-1]) & (times[1:] == times[:-1]))
+    return components(len(groups.pairs), [(owners[same], owners[same + 1])])[0]
+
+
+def _steps(
+    related: Integers, times: Integers, blocks: Integers
+) -> tuple[Integers, Integers, Integers]:
+    """The component of each step, where its blocks begin, and where the groups of blocks do."""
     new = np.ones(len(times), np.bool_)
     new[1:] = (related[1:] != related[:-1]) | (times[1:] != times[:-1])
-    first = np.flatnonzero(new)
-    return related[first], np.append(first, len(times)).astype(np.int64)
+    new_block = new.copy()
+    new_block[1:] |= blocks[1:] != blocks[:-1]
+    block_firsts = np.flatnonzero(new_block)
+    first_blocks = np.searchsorted(block_firsts, np.flatnonzero(new))
+    return (
+        related[np.flatnonzero(new)],
+        np.append(first_blocks, len(block_firsts)).astype(np.int64),
+        np.append(block_firsts, len(times)).astype(np.int64),
+    )
 
 
-def _too_many(name: str, what: str, most: int) -> UnsupportedError:
+def _too_many(name: str, trouble: str, most: int) -> UnsupportedError:
     return UnsupportedError(
-        f"{name}: {what}, and exact probabilities are computed for {most} at most; leave out "
+        f"{name}: {trouble}, and exact probabilities are computed for {most} at most; leave out "
         "`:- exact(...).`, or relate fewer pairs"
     )
