@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from cernis.answers.result import Summary
 from cernis.answers.writers import write_set_aside
-from cernis.spark.batch.spark_results import Recognised, summary_of
+from cernis.spark.batch.spark_results import CertainComputation, summary_of
 from cernis.spark.exchange.blobs import loads
 from cernis.spark.exchange.exchange_rows import Kind
 from cernis.spark.exchange.exchange_stats import Exchanged, exchanged
@@ -42,7 +42,9 @@ class Written:
 
 
 def write(
-    result: Recognised, directory: Path, accept: Callable[[Summary], None] = lambda summary: None
+    result: CertainComputation,
+    directory: Path,
+    accept: Callable[[Summary], None] = lambda summary: None,
 ) -> Written:
     """Write a result into a folder: `intervals/fluent=NAME` and `happenings/event=NAME`.
 
@@ -62,7 +64,7 @@ def write(
     return written
 
 
-def _written(result: Recognised, beside: Path) -> Written:
+def _written(result: CertainComputation, beside: Path) -> Written:
     reports: list[dict[str, Any]] = []
     counts: list[dict[str, Any]] = []
     for row in result.written_into(str(beside)).select("kind", "blob").collect():

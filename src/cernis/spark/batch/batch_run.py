@@ -17,17 +17,19 @@ from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings, 
 from cernis.plan.builder import Plan, in_one_stage
 from cernis.program import Program, load
 from cernis.session.settings import Length, Point, Settings, settings
+from cernis.spark.batch.recognised import Recognised, UncertainRecognised
 from cernis.spark.batch.spark_pipeline import Ends, exchange, step_of, with_links, with_survey
-from cernis.spark.batch.spark_results import Recognised, UncertainRecognised
+from cernis.spark.batch.spark_results import CertainComputation, UncertainComputation
 from cernis.spark.batch.uncertain_stages import IN_ONE_PARTITION, must_be_in_one_stage
 from cernis.spark.exchange.batch_job import Job, job_of, plan_in_zone
 from cernis.spark.exchange.exchange_rows import DDL, LAST
 from cernis.spark.exchange.pack import pack
 from cernis.spark.input.batch_input import BatchInput, batch_input
-from cernis.spark.input.event_frames import wanted_columns
+from cernis.spark.input.event_frames import check_frame
 from cernis.spark.input.partition_pipeline import partitioned_job
 from cernis.spark.input.weights import spread_by_weight
 from cernis.spark.spark_session import cores_of
+from cernis.spark.worker_setup import prepare_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,7 +80,7 @@ def recognise(
     scale = plan.checked.definitions.settings.time.unless_said(source.zone)
     chosen = settings(window, step, start, end, tick, ties, scale, epoch)
     spreading = _Spreading(partitions, at_once, partitioned)
-    return Recognised(*_prepared(plan, source, chosen, spreading))
+    return Recognised(CertainComputation(*_prepared(plan, source, chosen, spreading)))
 
 
 def recognise_uncertain(
@@ -102,10 +104,10 @@ def recognise_uncertain(
     likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)
     likely.check_names(plan.checked.catalogue.fluents)
     spreading = _Spreading(partitions, None, partitioned)
-    recognised = UncertainRecognised(*_prepared(plan, source, chosen, spreading, likely))
-    if recognised.plan.is_in_one_stage and partitions != 1:
+    computation = UncertainComputation(*_prepared(plan, source, chosen, spreading, likely))
+    if computation.plan.is_in_one_stage and partitions != 1:
         warnings.warn(IN_ONE_PARTITION, ProgramWarning, stacklevel=2)
-    return recognised
+    return UncertainRecognised(computation)
 
 
 def _loaded(program: Program | str | Path, facts: Iterable[str | Path]) -> Plan:
@@ -120,23 +122,23 @@ def recognise_plan(
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     spark: SparkSession | None = None, at_once: int | None = AT_ONCE,
     partitioned: bool | None = None,
-) -> Recognised:  # fmt: skip
+) -> CertainComputation:  # fmt: skip
     """Run a plan on Spark, as `recognise` runs a program."""
     source = batch_input(events, mapping, spark)
     spreading = _Spreading(partitions, at_once, partitioned)
-    return Recognised(*_prepared(plan, source, chosen, spreading))
+    return CertainComputation(*_prepared(plan, source, chosen, spreading))
 
 
 def recognise_uncertain_plan(
     plan: Plan, events: Any, chosen: Settings, likely: UncertainSettings,
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     spark: SparkSession | None = None, partitioned: bool | None = None,
-) -> UncertainRecognised:  # fmt: skip
+) -> UncertainComputation:  # fmt: skip
     """Run a plan on Spark over uncertain events, as `recognise_uncertain` runs a program."""
     likely.check_names(plan.checked.catalogue.fluents)
     source = batch_input(events, mapping, spark)
     spreading = _Spreading(partitions, None, partitioned)
-    return UncertainRecognised(*_prepared(plan, source, chosen, spreading, likely))
+    return UncertainComputation(*_prepared(plan, source, chosen, spreading, likely))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,7 @@ def _prepared(
     plan: Plan, source: BatchInput, chosen: Settings, spreading: _Spreading,
     likely: UncertainSettings | None = None,
 ) -> Prepared:  # fmt: skip
+    prepare_workers(source.session)
     cores, partitioned = cores_of(source.session), spreading.partitioned
     plan = plan_in_zone(plan, source.zone)
     if spreading.partitions is None and source.is_small(cores) and not partitioned:
@@ -173,8 +176,8 @@ def _prepared(
         plan, buckets = in_one_stage(plan), 1
     job = job_of(plan, chosen, buckets, spreading.at_once, likely)
     for frame, data in source.frames:
-        # A missing column is an error now, and not when the result is used.
-        wanted_columns(frame, data.columns, job.loaded.shapes)
+        # What is wrong with columns is an error now, and not when the result is used.
+        check_frame(frame, data, job.loaded.shapes, uncertain=likely is not None)
     job = replace(job, counter=_counter(source.session))
     if partitioned is not False:
         partitioned_pipeline = partitioned_job(source, job, bool(partitioned))

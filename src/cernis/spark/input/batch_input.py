@@ -18,7 +18,13 @@ from cernis.spark.exchange.batch_job import Job
 from cernis.spark.exchange.exchange_rows import DDL, Row, batches
 from cernis.spark.exchange.record_places import Places
 from cernis.spark.input.dated_input import has_dates
-from cernis.spark.input.event_frames import Frame, is_listed, records_of, wanted_columns
+from cernis.spark.input.event_frames import (
+    Frame,
+    is_listed,
+    records_of,
+    refuse_other_tables,
+    wanted_columns,
+)
 from cernis.spark.input.splits import (
     ROW,
     Split,
@@ -183,9 +189,7 @@ def batch_input(
     if isinstance(events, DataFrame):
         return BatchInput(events.sparkSession, [(Frame(0, None), events)])
     if isinstance(events, Mapping):
-        wrong = [name for name, data in events.items() if not isinstance(data, DataFrame)]
-        if wrong:
-            raise DataError(f"{wrong[0]} must be a DataFrame")
+        refuse_other_tables(events)
         frames = [
             (Frame(number, str(name), is_listed(data)), data)
             for number, (name, data) in enumerate(events.items())
@@ -196,7 +200,8 @@ def batch_input(
     if isinstance(events, str | Path):
         events = [events]
     if not isinstance(events, Sequence) or not all(isinstance(e, str | Path) for e in events):
-        raise DataError("events must be DataFrames or the paths of files")
+        refuse_other_tables({"events": events})
+        raise DataError("events must be Spark DataFrames or the paths of files")
     files = input_files(events)
     splits, mappings = splits_of(files, mapping)
     size = sum(file.stat().st_size for file in files)

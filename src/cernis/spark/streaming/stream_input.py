@@ -35,7 +35,12 @@ from cernis.records.tabular import add_mixed_table, add_table
 from cernis.records.text_records import read_stream
 from cernis.records.times import SECONDS, Unusable
 from cernis.spark.exchange.record_places import first_place
-from cernis.spark.input.event_frames import Frame, wanted_columns
+from cernis.spark.input.event_frames import (
+    Frame,
+    check_frame,
+    refuse_other_tables,
+    wanted_columns,
+)
 from cernis.spark.streaming.folder import Entry, path_of
 from cernis.syntax.time_scale import UNITS, TimeScale
 
@@ -78,9 +83,10 @@ def input_of(events: Any, shapes: Shapes, ids: str | None = None) -> tuple[Input
     if isinstance(events, Mapping):
         return _frames(events, shapes, ids)
     if not isinstance(events, DataFrame):
-        raise DataError("events must be a streaming DataFrame, or a mapping from names to such")
+        refuse_other_tables({"events": events})
     titles = events.columns
     if any(title in titles for title in NAMES):
+        check_frame(Frame(0, None), events, shapes, ids, uncertain=True)
         return Input(RowKind.RECORDS, ids=ids), events
     if "value" in titles:
         return Input(RowKind.TEXT, ids=ids), events.selectExpr("cast(value as string) as value")
@@ -93,15 +99,16 @@ def input_of(events: Any, shapes: Shapes, ids: str | None = None) -> tuple[Input
 
 def _frames(events: Mapping[Any, Any], shapes: Shapes, ids: str | None) -> tuple[Input, DataFrame]:
     """Several DataFrames as one: a row of one is null in the columns of the others."""
-    from pyspark.sql import DataFrame
     from pyspark.sql.functions import struct
 
-    wrong = [name for name, data in events.items() if not isinstance(data, DataFrame)]
-    if wrong or not events:
-        raise DataError(f"{wrong[0] if wrong else 'events'} must be a DataFrame")
+    if not events:
+        raise DataError("events must be a streaming DataFrame, or name some")
+    refuse_other_tables(events)
     rows: DataFrame | None = None
     for number, (name, data) in enumerate(events.items()):
-        titles = wanted_columns(Frame(number, str(name)), data.columns, shapes, ids)
+        frame = Frame(number, str(name))
+        check_frame(frame, data, shapes, ids, uncertain=True)
+        titles = wanted_columns(frame, data.columns, shapes, ids)
         packed = data.select(struct(*(f"`{title}`" for title in titles)).alias(f"of{number}"))
         rows = packed if rows is None else rows.unionByName(packed, True)
     assert rows is not None

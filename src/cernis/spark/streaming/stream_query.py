@@ -52,6 +52,7 @@ from cernis.spark.streaming.stream_job import StreamJob, packed
 from cernis.spark.streaming.stream_stage import evaluate
 from cernis.spark.worker_collection import exclude_what_lasts
 from cernis.spark.worker_errors import explained
+from cernis.spark.worker_setup import prepare_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -111,6 +112,7 @@ def stream(
         feeder = events.feeder(folder.files)
     rows = events if feeder is None else events.frame(feeder)
     source, frame = _input(loaded.plan, rows, mapping, ids, are_files=feeder is not None)
+    prepare_workers(frame.sparkSession)
     plan = plan_in_zone(loaded.plan, zone_of_session(frame.sparkSession))
     scale = plan.checked.definitions.settings.time
     how = _How(
