@@ -93,5 +93,5 @@ def test_a_missing_probability_sets_a_record_aside(spark: SparkSession) -> None:
         rows, "nurse string, bed string, occurrence int, probability double"
     )
     found = recognise_uncertain(cernis.load(RULES), {"visit": visits}, partitions=1)
-    summary = found.collected().summary
+    summary = found.collect().summary
     assert (summary.used, len(summary.set_aside)) == (1, 1)

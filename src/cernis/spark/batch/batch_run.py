@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cernis.check.loading.program_origin import FactSources
 from cernis.errors import DataError, ProgramWarning, warn_of_program
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings, uncertain_settings
 from cernis.plan.builder import Plan, in_one_stage
@@ -48,7 +49,7 @@ _PER_BUCKET: Final = 64 << 20
 def recognise(
     program: Program | str | Path, events: Any, *, window: Length | None = None,
     step: Length | None = None, start: Point | None = None, end: Point | None = None,
-    tick: int | None = None, ties: str | None = None, facts: Iterable[str | Path] = (),
+    tick: int | None = None, ties: str | None = None, facts: FactSources = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     at_once: int | None = AT_ONCE, partitioned: bool | None = None,
     spark: SparkSession | None = None, epoch: bool = False,
@@ -57,8 +58,8 @@ def recognise(
 
     Events are a DataFrame with a column `name`, a mapping from names of relations to DataFrames, or
     files (a path, a pattern, a folder, or several), which the workers must be able to read. Columns
-    and settings are as for `Program.run`. The result is a set of DataFrames that are computed when
-    they are used.
+    and settings are as for `Program.run`, facts as for `cernis.load`. The result is a set of
+    DataFrames that are computed when they are used.
 
     `partitions` is how many parts the entities are spread over, by default four times as many as
     there are cores, or more for much input. Small files are evaluated in one task unless it is
@@ -89,7 +90,7 @@ def recognise_uncertain(
     durations: Mapping[str, Any] | str | Path | None = None, seed: int = 0,
     uncertain: Iterable[str] | None = None, window: Length | None = None,
     step: Length | None = None, start: Point | None = None, end: Point | None = None,
-    tick: int | None = None, ties: str | None = None, facts: Iterable[str | Path] = (),
+    tick: int | None = None, ties: str | None = None, facts: FactSources = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     partitioned: bool | None = None, spark: SparkSession | None = None, epoch: bool = False,
 ) -> UncertainRecognised:  # fmt: skip
@@ -110,9 +111,16 @@ def recognise_uncertain(
     return UncertainRecognised(computation)
 
 
-def _loaded(program: Program | str | Path, facts: Iterable[str | Path]) -> Plan:
+def program_with_facts(program: Program | str | Path, facts: FactSources) -> Program:
+    """A program that is given or loaded, with facts from files and tables of any library."""
+    if not isinstance(program, Program):
+        return load(program, facts)
+    return program.with_facts(facts) if facts else program
+
+
+def _loaded(program: Program | str | Path, facts: FactSources) -> Plan:
     """The plan of a program, with its warnings."""
-    plan = (program if isinstance(program, Program) else load(program, facts)).plan
+    plan = program_with_facts(program, facts).plan
     warn_of_program(plan.diagnostics, plan.checked.sources, 3)
     return plan
 

@@ -145,7 +145,7 @@ class Computation(ABC, Generic[Outcome]):
         Occurrences of a pattern also have a `start`.
         """
         relation = _find(name, self.defined(False), "event")
-        columns = Columns(self.plan, self.source.schemas).of_event(relation)
+        columns = self._columns().of_event(relation)
         return self.from_answers(lambda answer: typed_event(answer, relation, columns), columns.ddl)
 
     @property
@@ -233,6 +233,9 @@ class Computation(ABC, Generic[Outcome]):
         answer.events = {**nothing.events, **answer.events}
         return answer
 
+    def _columns(self) -> Columns:
+        return Columns(self.plan, self.source.schemas, self.source.mappings.names)
+
     def defined(self, fluents: bool) -> list[Relation]:
         """The fluents, or the events, that rules define."""
         catalogue, hidden = self.plan.checked.catalogue, self.plan.checked.definitions.auxiliary
@@ -274,7 +277,7 @@ class CertainComputation(Computation[Result]):
         text else.
         """
         relation = _find(name, self.defined(True), "fluent")
-        columns = Columns(self.plan, self.source.schemas).of_fluent(relation)
+        columns = self._columns().of_fluent(relation)
         return self.from_answers(
             lambda answer: typed_fluent(answer, relation, columns), columns.ddl
         )

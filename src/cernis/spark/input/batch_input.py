@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from cernis.errors import DataError
-from cernis.records.mapping import Mappings
+from cernis.records.mapping import Mappings, read_names
 from cernis.records.record_columns import Records
 from cernis.records.record_shapes import Shapes
 from cernis.spark.batch.single_task import whole
@@ -187,16 +187,18 @@ def batch_input(
     from pyspark.sql import DataFrame
 
     if isinstance(events, DataFrame):
-        return BatchInput(events.sparkSession, [(Frame(0, None), events)])
+        frame = Frame(0, None, mappings=read_names(mapping))
+        return BatchInput(events.sparkSession, [(frame, events)], mappings=frame.mappings)
     if isinstance(events, Mapping):
         refuse_other_tables(events)
+        mappings = read_names(mapping)
         frames = [
-            (Frame(number, str(name), is_listed(data)), data)
+            (Frame(number, str(name), is_listed(data), mappings), data)
             for number, (name, data) in enumerate(events.items())
         ]
         if not frames:
             return BatchInput(spark or session())
-        return BatchInput(frames[0][1].sparkSession, frames)
+        return BatchInput(frames[0][1].sparkSession, frames, mappings=mappings)
     if isinstance(events, str | Path):
         events = [events]
     if not isinstance(events, Sequence) or not all(isinstance(e, str | Path) for e in events):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -13,9 +13,10 @@ import pyarrow as pa
 from cernis.errors import DataError, InputWarning
 from cernis.records.column_titles import TIMES, is_in_order, relation_title, table_form
 from cernis.records.gathering import Gathering
+from cernis.records.mapping import Mappings
 from cernis.records.record_columns import Records
 from cernis.records.record_shapes import Shapes
-from cernis.records.tabular import add_mixed_table, add_table
+from cernis.records.record_sources import add_mixed_rows, add_rows_of, see_columns
 from cernis.records.time_columns import time_points
 from cernis.spark.exchange.record_places import sources_of
 
@@ -37,6 +38,8 @@ class Frame:
     relation: str | None
     listed: bool = False
     """Are its columns in the order of the arguments, whatever they are called?"""
+    mappings: Mappings = field(default_factory=Mappings)
+    """What its columns are called."""
 
     def split(self, partition: int) -> int:
         """The number of one of its partitions among the splits of a run."""
@@ -82,6 +85,7 @@ def wanted_columns(
 
     A missing column is a DataError, which lists the columns there are.
     """
+    shapes = shapes.named(frame.mappings.names)
     if frame.relation is None:
         if relation_title(columns, shapes) is None:
             raise DataError(
@@ -93,6 +97,11 @@ def wanted_columns(
         # Its rows are ignored, but counted.
         return columns[:1]
     name = frame.relation
+    mapped = frame.mappings.of_table(name)
+    if mapped:
+        see_columns(name, columns, mapped)
+        titles = [(*each.titles.used, *(title for title, _ in each.where)) for each in mapped]
+        return list(dict.fromkeys(title for each in titles for title in each))
     table = table_form(name, columns, shapes, name, ids, listed=frame.listed)
     if table.warning:
         warnings.warn(table.warning, InputWarning, stacklevel=2)
@@ -111,12 +120,13 @@ def check_frame(
     gathering = Gathering(shapes, uncertain=uncertain, ids=ids)
     try:
         if frame.relation is None:
-            for title in TIMES:
+            names = frame.mappings.names
+            for title in (names.column(role) or role for role in TIMES):
                 if title in columns:
                     time_points(table.column(title), title, scale=shapes.time_scale)
-            add_mixed_table(table, gathering, frame.source)
+            add_mixed_rows(table, gathering, frame.mappings, frame.source)
         elif shapes.knows(frame.relation):
-            add_table(frame.relation, table, gathering, frame.source, listed=frame.listed)
+            add_rows_of(frame.relation, table, gathering, frame.mappings, listed=frame.listed)
     except DataError as error:
         raise DataError(_with_cast(str(error), data)) from None
 
@@ -168,9 +178,9 @@ def records_of(
         places._next += before
         gathering = Gathering(shapes, places, uncertain=uncertain)
         if frame.relation is None:
-            add_mixed_table(table, gathering, frame.source)
+            add_mixed_rows(table, gathering, frame.mappings, frame.source)
         else:
-            add_table(frame.relation, table, gathering, frame.source, listed=frame.listed)
+            add_rows_of(frame.relation, table, gathering, frame.mappings, listed=frame.listed)
         before += len(table)
         yield gathering.unresolved()
 
