@@ -199,7 +199,7 @@ def _batch_rows(case: Answered, spark: SparkSession, file: Path) -> DataFrame:
     file.write_text("".join(f"{line}\n" for line in case.scenario.lines), "utf-8")
     bounds = {"start": case.result.summary.start, "end": case.result.summary.end}
     chosen = {**case.scenario.settings, **bounds}
-    return recognise(case.program, file, partitions=3, spark=spark, **chosen).rows
+    return recognise(case.program, file, partitions=3, spark=spark, **chosen)._computation.rows
 
 
 # -- the script --------------------------------------------------------------------------------

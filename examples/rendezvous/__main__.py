@@ -140,7 +140,7 @@ def clock(seconds: int | datetime) -> str:
 def compare(result: Result, simulation: Simulation) -> None:
     """How the answer compares with what was simulated."""
     planted = {(row["vessel1"], row["vessel2"]) for row in simulation.meetings.to_pylist()}
-    met = {(row["V"], row["W"]) for row in result.fluent("rendezVous").to_pylist()}
+    met = {(row["v"], row["w"]) for row in result.fluent("rendezVous").to_pylist()}
     print(f"meetings that were simulated: {len(planted)}, found {len(planted & met)}, "
           f"wrong {len(met - planted)}")  # fmt: skip
 

@@ -55,7 +55,7 @@ def intervals(program: Program, events: object, name: str, end: int) -> dict[str
     table = program.run(events, start=0, end=end).fluent(name)  # type: ignore[arg-type]
     found: dict[str, list[list[int]]] = {}
     for row in table.to_pylist():
-        found.setdefault(row["X"], []).append([row["start"], row["end"] or 10**9])
+        found.setdefault(row["x"], []).append([row["start"], row["end"] or 10**9])
     return found
 
 

@@ -41,14 +41,14 @@ def test_all_intervals_in_one_table(result: Result) -> None:
 
 def test_a_fluent_has_the_columns_of_its_rules(result: Result) -> None:
     assert result.fluent("location").to_pydict() == {
-        "X": ["chris"] * 3,
+        "x": ["chris"] * 3,
         "value": ["home", "pub", "work"],
         "start": [22, 18, 10],
         "end": [None, 22, 18],
         "open": [True, False, False],
     }
     assert result.fluent("rich/1").num_rows == 1
-    assert result.event("party").to_pydict() == {"X": ["chris"], "occurrence": [13]}
+    assert result.event("party").to_pydict() == {"x": ["chris"], "occurrence": [13]}
 
 
 def test_a_name_that_is_not_there_lists_those_that_are(result: Result) -> None:
@@ -66,7 +66,7 @@ def test_a_name_with_several_arities_must_say_which() -> None:
     result = program.run([("e", 1, 1, "a", "b")])
     with pytest.raises(CernisError, match="there are several: f/1, f/2"):
         result.fluent("f")
-    assert result.fluent("f/2").column_names == ["X", "Y", "value", "start", "end", "open"]
+    assert result.fluent("f/2").column_names == ["x", "y", "value", "start", "end", "open"]
     assert file_names(result.answer.fluents) == {Relation("f", 1): "f_1", Relation("f", 2): "f_2"}
 
 
@@ -74,9 +74,9 @@ def test_columns_are_typed_by_what_is_in_them() -> None:
     program = cernis.load("initiatedAt(f(A, B, C, D)=V, T) :- happensAt(e(A, B, C, D, V), T).")
     rows = [("e", 1, 1, 1, 1.5, "x", 1, 2**62), ("e", 2, 2, 2, 2, "y", "z", 0.5)]
     table = program.run(rows).fluent("f")
-    kinds = [table.schema.field(name).type for name in ("A", "B", "C", "D", "value")]
+    kinds = [table.schema.field(name).type for name in ("a", "b", "c", "d", "value")]
     assert kinds == [pa.int64(), pa.float64(), pa.string(), pa.string(), pa.string()]
-    assert table.column("D").to_pylist() == ["1", "z"]
+    assert table.column("d").to_pylist() == ["1", "z"]
     # As a float the first would be another number.
     assert table.column("value").to_pylist() == [str(2**62), "0.5"]
 
@@ -84,7 +84,7 @@ def test_columns_are_typed_by_what_is_in_them() -> None:
 def test_numbers_that_are_reckoned_with_stay_numbers() -> None:
     program = cernis.load("initiatedAt(fast(V)=S, T) :- happensAt(speed(V, S), T), S > 10.")
     table = program.run([("speed", 1, 1, 7, 12.5), ("speed", 2, 2, 8, 11.0)]).fluent("fast")
-    assert table.select(["V", "value"]).to_pydict() == {"V": [7, 8], "value": [12.5, 11.0]}
+    assert table.select(["v", "value"]).to_pydict() == {"v": [7, 8], "value": [12.5, 11.0]}
 
 
 def test_titles_of_arguments_do_not_clash_with_others() -> None:
@@ -100,7 +100,7 @@ def test_fluents_without_arguments_and_compound_ones() -> None:
     )
     result = program.run([("fire", 1, 1), ("order", 2, 2, "c", "g")])
     assert result.fluent("alarm").to_pydict()["value"] == ["on"]
-    assert result.fluent("obl").column_names[:2] == ["C", "G"]
+    assert result.fluent("obl").column_names[:2] == ["c", "g"]
     assert [row["args"] for row in result.intervals.to_pylist()] == [[], ["c", "g"]]
     assert file_names(result.answer.fluents)[Relation("obl(pay(_,_))", 2)] == "obl_pay"
 

@@ -79,7 +79,7 @@ def test_settings_of_spark() -> None:
 def test_parquet_that_others_read(spark: SparkSession, folder: Path) -> None:
     (folder / "toy.txt").write_text(TOY_RECORDS + "win_lottery|soon|14|kim\n")
     result = recognise(TOY, folder / "toy.txt", partitions=2, end=21, spark=spark)
-    written = writing.write(result, folder / "out")
+    written = writing.write(result._computation, folder / "out")
     expected = cernis.load(TOY).run(folder / "toy.txt", end=21)
     assert written.intervals == {"happy": 1, "location": 3, "rich": 1}
     assert (written.pairs, written.happenings) == (5, 1)
@@ -106,19 +106,20 @@ def test_relations_of_one_name_do_not_replace_each_other(spark: SparkSession, fo
     initiatedAt(met(X, Y)=true, T) :- happensAt(meet(X, Y), T).
     """
     (folder / "meet.txt").write_text("meet|1|1|ann|bob\nmeet|2|2|ann|cy\n")
-    writing.write(recognise(rules, folder / "meet.txt", spark=spark), folder / "out")
+    writing.write(recognise(rules, folder / "meet.txt", spark=spark)._computation, folder / "out")
     table = ds.dataset(folder / "out" / "intervals", partitioning="hive").to_table()
     assert sorted(table["args"].to_pylist()) == [["ann"], ["ann", "bob"], ["ann", "cy"]]
 
 
 def test_a_result_that_is_kept_is_written_from_there(spark: SparkSession, folder: Path) -> None:
-    result = recognise(TOY, folder / "toy.txt", partitions=2, end=21, spark=spark).persist()
+    found = recognise(TOY, folder / "toy.txt", partitions=2, end=21, spark=spark).persist()
+    result = found._computation
     assert result.collect().text() == TOY_ANSWER
     read = result.read()
     assert writing.write(result, folder / "out").intervals == {"happy": 1, "location": 3, "rich": 1}
     assert result.read() == read, "the events are not read again"
-    result.unpersist()
-    assert result.intervals.count() == 5
+    found.unpersist()
+    assert found.intervals.count() == 5
 
 
 def test_an_earlier_result_is_replaced_and_other_files_stay(
@@ -129,7 +130,7 @@ def test_an_earlier_result_is_replaced_and_other_files_stay(
     (out / "intervals" / "fluent=old" / "part-0.parquet").write_text("old")
     (out / "mine.txt").write_text("mine")
     (out / "recognised.txt").write_text("old")
-    writing.write(recognise(TOY, folder / "toy.txt", spark=spark), out)
+    writing.write(recognise(TOY, folder / "toy.txt", spark=spark)._computation, out)
     assert sorted(path.name for path in out.iterdir()) == [
         "_SUCCESS", "happenings", "intervals", "mine.txt",
     ]  # fmt: skip
@@ -141,7 +142,9 @@ def test_nothing_half_written_looks_complete(spark: SparkSession, folder: Path) 
         raise DataError("not good enough")
 
     with pytest.raises(DataError, match="not good enough"):
-        writing.write(recognise(TOY, folder / "toy.txt", spark=spark), folder / "out", refuse)
+        writing.write(
+            recognise(TOY, folder / "toy.txt", spark=spark)._computation, folder / "out", refuse
+        )
     assert sorted(path.name for path in folder.iterdir()) == ["toy.cer", "toy.txt"]
 
 
@@ -175,7 +178,9 @@ def test_skew() -> None:
 
 
 def test_what_was_moved_is_told(spark: SparkSession, folder: Path) -> None:
-    found = recognise(TOY, folder / "toy.txt", partitions=2, end=21, at_once=1, spark=spark)
+    found = recognise(
+        TOY, folder / "toy.txt", partitions=2, end=21, at_once=1, spark=spark
+    )._computation
     result, _, moved = found.gathered()
     assert result.text() == TOY_ANSWER
     assert moved.rows > 5

@@ -255,7 +255,7 @@ def spark_differences(seeds: Sequence[int], spark: Any, folder: Path) -> Iterato
         chosen = {**scenario.settings, "start": result.summary.start, "end": result.summary.end}
         partitions = Random(seed).choice((1, 2, 3))
         found = recognise(program, file, partitions=partitions, spark=spark, **chosen)
-        runs[str(seed)], expected[str(seed)] = found.rows, as_text(result.answer)
+        runs[str(seed)], expected[str(seed)] = found._computation.rows, as_text(result.answer)
     for name, text in texts(runs).items():
         found = "" if text == expected[name] else f"run:\n{expected[name]}\nSpark:\n{text}"
         yield int(name), found

@@ -126,8 +126,8 @@ def test_times_may_be_dates(program: Program, tmp_path: Path) -> None:
         "file": "v.csv", "relation": "velocity", "occurrence": "t", "arguments": ["who", "how"],
     }  # fmt: skip
     result = program.run(tmp_path / "v.csv", mapping={"input": [entry]}, epoch=True)
-    assert result.fluent("fast").select(["V", "start"]).to_pydict() == {
-        "V": [7, 8],
+    assert result.fluent("fast").select(["v", "start"]).to_pydict() == {
+        "v": [7, 8],
         "start": [61, 1],
     }
 

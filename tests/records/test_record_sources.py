@@ -282,7 +282,7 @@ def test_retractions_in_tables_and_mappings(program: Program) -> None:
         "arrival": [1, 2, 3], "occurrence": [1, 2, 1], "who": ["a", "b", "a"],
         "retracts": [False, False, True],
     })  # fmt: skip
-    assert program.run({"win_lottery": table}).fluent("rich").column("X").to_pylist() == ["b"]
+    assert program.run({"win_lottery": table}).fluent("rich").column("x").to_pylist() == ["b"]
     given = [
         {"name": "win_lottery", "occurrence": 1, "args": ["a"]},
         {"name": "-win_lottery", "arrival": 2, "occurrence": 1, "args": ["a"]},

@@ -137,7 +137,7 @@ def test_late_records_are_told_apart(program: Program) -> None:
         (2, "win_lottery|30|9|b")
     ]
     assert result.summary.outside == 1
-    assert result.fluent("rich").column("X").to_pylist() == ["a", "c"]
+    assert result.fluent("rich").column("x").to_pylist() == ["a", "c"]
 
 
 def test_without_a_start_or_an_end_the_input_tells(program: Program) -> None:
@@ -177,9 +177,9 @@ def test_one_entity_may_own_half_of_the_events(program: Program) -> None:
         for t in range(1, 4001)
     ]
     table = program.run(rows).fluent("rich")
-    mine = [row for row in table.to_pylist() if row["X"] == "big"]
+    mine = [row for row in table.to_pylist() if row["x"] == "big"]
     assert len(mine) == 1000
-    assert mine[0] == {"X": "big", "value": "true", "start": 2, "end": 5, "open": False}
+    assert mine[0] == {"x": "big", "value": "true", "start": 2, "end": 5, "open": False}
 
 
 def test_two_programs_do_not_disturb_each_other(program: Program) -> None:

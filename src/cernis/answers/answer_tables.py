@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import numpy as np
@@ -107,10 +108,26 @@ def happening_columns(table: EventTable) -> dict[str, pa.Array]:
     }
 
 
+_TAKEN: Final = frozenset(
+    {"value", "start", "end", "open", "occurrence", "query", "arrival", "probability", "retracts"}
+)
+"""Titles of other columns, in results or in tables of records."""
+
+
 def argument_titles(names: tuple[str, ...]) -> list[str]:
-    """The names of arguments as titles, changed where other columns have the same."""
-    taken = {"value", "start", "end", "open", "occurrence", "query"}
-    return [f"{name}_" if name in taken else name for name in names]
+    """The names of arguments as titles: in lower case, changed where other columns have the same.
+
+    >>> argument_titles(("Vessel1", "FuelTank", "HTTPCode", "Start", "fuel_tank"))
+    ['vessel1', 'fuel_tank', 'http_code', 'start_', 'fuel_tank_']
+    """
+    titles: list[str] = []
+    for name in names:
+        parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+        title = parted.lower().lstrip("_") or "argument"
+        while title in _TAKEN or title in titles:
+            title += "_"
+        titles.append(title)
+    return titles
 
 
 def sorted_fluent(table: FluentTable) -> tuple[FluentTable, Integers]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cernis.records.record_columns import SetAside
     from cernis.session.settings import Settings
     from cernis.spark.batch.answer_files import Written
-    from cernis.spark.batch.spark_results import ComputedResult, Recognised
+    from cernis.spark.batch.spark_results import CertainComputation, Computation
     from cernis.spark.exchange.exchange_stats import Exchanged
 
 Outcome = TypeVar("Outcome")
@@ -158,7 +158,7 @@ def _run_uncertain(
     return result.summary
 
 
-def _write(recognised: Recognised, output: Path, request: RunRequest) -> Written:
+def _write(recognised: CertainComputation, output: Path, request: RunRequest) -> Written:
     from cernis.answers.selection import selected_relations
     from cernis.spark.batch.answer_files import write
 
@@ -200,7 +200,7 @@ def said() -> Iterator[None]:
 
 
 def _say_written(
-    written: Written, recognised: Recognised, output: Path, where: str, seconds: float
+    written: Written, recognised: CertainComputation, output: Path, where: str, seconds: float
 ) -> None:
     from cernis.cli.run_command import found_lines, record_lines, say_summary
 
@@ -226,7 +226,7 @@ def _say_table(intervals: dict[str, int]) -> None:
         say(f"{name:<{width}}  {count:>12,}")
 
 
-def _exchanges(recognised: ComputedResult[Any], moved: Exchanged) -> str:
+def _exchanges(recognised: Computation[Any], moved: Exchanged) -> str:
     if not recognised.exchanges:
         return "small input, one task"
     many = "s" if recognised.exchanges != 1 else ""
@@ -237,7 +237,7 @@ def _exchanges(recognised: ComputedResult[Any], moved: Exchanged) -> str:
     )
 
 
-def _stages(recognised: Recognised) -> str:
+def _stages(recognised: CertainComputation) -> str:
     """The stages, each with its key."""
     return ", ".join(
         f"{stage.number} by {', '.join(stage.key)}" if stage.key else f"{stage.number} in one piece"

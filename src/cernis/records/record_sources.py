@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -107,6 +107,62 @@ def refuse_set_aside(records: Records) -> None:
     raise DataError("\n".join(lines))
 
 
+def add_rows_of(
+    name: str, table: pa.Table, gathering: Gathering, mappings: Mappings, *, listed: bool = False
+) -> None:
+    """Take in a table of one relation, whose columns are called as mappings say."""
+    mapped = mappings.of_table(name)
+    for mapping in mapped:
+        _take_mapped(name, table, mapping, gathering)
+    if not mapped:
+        with _named(gathering, mappings.names):
+            add_table(name, table, gathering, name, listed=listed)
+
+
+def add_mixed_rows(
+    table: pa.Table, gathering: Gathering, mappings: Mappings, source: str = ""
+) -> None:
+    """Take in a table with a column that names relations, whose columns mappings name."""
+    with _named(gathering, mappings.names):
+        add_mixed_table(table, gathering, source)
+
+
+def see_columns(source: str, titles: Sequence[str], mappings: Iterable[InputMapping]) -> None:
+    """Raise a DataError if columns are missing that mappings name."""
+    for mapping in mappings:
+        wanted = [*mapping.titles.used, *(title for title, _ in mapping.where)]
+        refuse_duplicates([t for t in titles if t in wanted], source)
+        for title in wanted:
+            if title not in titles:
+                raise DataError(
+                    f"{source} has no column {title}, which {mapping.relation} is to be read from; "
+                    f"there are {', '.join(titles)}"
+                )
+
+
+def _take_mapped(
+    source: str, table: pa.Table | TextTable, mapping: InputMapping, gathering: Gathering
+) -> None:
+    """Take in the rows of a table that a mapping is about."""
+    if not table.column_names and not table.num_rows:
+        return
+    see_columns(source, table.column_names, [mapping])
+    add_table(
+        mapping.relation, table, gathering, source, mapping.titles, chosen=_chosen(table, mapping)
+    )
+
+
+@contextmanager
+def _named(gathering: Gathering, names: ColumnNames) -> Iterator[None]:
+    """Read tables whose columns are called otherwise."""
+    shapes = gathering.shapes
+    gathering.shapes = shapes.named(names)
+    try:
+        yield
+    finally:
+        gathering.shapes = shapes
+
+
 class _Reader:
     """Reads one thing after the other into one gathering."""
 
@@ -124,7 +180,7 @@ class _Reader:
     def add(self, events: Events) -> None:
         """Take in events of any form."""
         if is_table(events):
-            with self._named(read_names(self._mapping).names):
+            with _named(self.gathering, read_names(self._mapping).names):
                 add_mixed_table(as_table(events), self.gathering, "")
         elif isinstance(events, Mapping):
             refuse_one_record(events)
@@ -148,29 +204,13 @@ class _Reader:
                 f"events cannot be a {type(events).__name__}; give tables, rows or files"
             )
 
-    @contextmanager
-    def _named(self, names: ColumnNames) -> Iterator[None]:
-        """Read tables whose columns are called otherwise."""
-        shapes = self.gathering.shapes
-        self.gathering.shapes = shapes.named(names)
-        try:
-            yield
-        finally:
-            self.gathering.shapes = shapes
-
     def _add_relation(self, name: str, rows: Events, mappings: Mappings) -> None:
         if isinstance(rows, Mapping) and all(map(is_column, rows.values())):
             rows = as_table(dict(rows))
         if is_table(rows):
-            table = as_table(rows)
-            mapped = mappings.of_table(name)
-            for mapping in mapped:
-                self._take_mapped(name, table, mapping)
-            if not mapped:
-                with self._named(mappings.names):
-                    add_table(name, table, self.gathering, name)
+            add_rows_of(name, as_table(rows), self.gathering, mappings)
         elif isinstance(rows, Iterable) and not isinstance(rows, str | bytes | Mapping):
-            with self._named(mappings.names):
+            with _named(self.gathering, mappings.names):
                 add_rows(rows, self.gathering, name, name)
         else:
             raise DataError(
@@ -193,7 +233,7 @@ class _Reader:
             for each in every:
                 self.add_file(Path(each))
         else:
-            with self._named(read_names(self._mapping).names):
+            with _named(self.gathering, read_names(self._mapping).names):
                 add_rows(every, self.gathering, "", None)
 
     def add_file(self, file: Path) -> None:
@@ -208,7 +248,7 @@ class _Reader:
             self._add_mapped(file, mappings)
             self._progress(file.stat().st_size)
             return
-        with self._named(known.names):
+        with _named(self.gathering, known.names):
             self._add_by_ending(file)
 
     def _add_by_ending(self, file: Path) -> None:
@@ -298,30 +338,7 @@ class _Reader:
                     lambda d=delimiter, e=encoding: read_text_table(file, d, e),  # type: ignore[misc]
                 )
                 self._checked_text(file, table, delimiter)
-            self._take_mapped(str(file), table, mapping)
-
-    def _take_mapped(self, source: str, table: pa.Table | TextTable, mapping: InputMapping) -> None:
-        """Take in the rows of a table that a mapping is about."""
-        if not table.column_names and not table.num_rows:
-            return
-        self._check_columns(source, table, mapping)
-        add_table(
-            mapping.relation, table, self.gathering, source, mapping.titles,
-            chosen=_chosen(table, mapping),
-        )  # fmt: skip
-
-    def _check_columns(
-        self, source: str, table: pa.Table | TextTable, mapping: InputMapping
-    ) -> None:
-        wanted = [*mapping.titles.used, *(title for title, _ in mapping.where)]
-        refuse_duplicates([t for t in table.column_names if t in wanted], source)
-        for title in wanted:
-            if title not in table.column_names:
-                there = ", ".join(table.column_names)
-                raise DataError(
-                    f"{source} has no column {title}, which {mapping.relation} is to be read from; "
-                    f"there are {there}"
-                )
+            _take_mapped(str(file), table, mapping, self.gathering)
 
 
 def _is_record(text: str) -> bool:

@@ -176,7 +176,10 @@ def _line_places(table: pa.Table | TextTable, first: int) -> Integers:
 def _tell_clock(table: pa.Table | TextTable, places: Integers, gathering: Gathering) -> None:
     """Take in rows of `$clock`: the latest time of each says up to when all has come."""
     latest, is_known = np.full(len(places), -FARTHEST), np.zeros(len(places), np.bool_)
-    for title in (each for each in CLOCK_TIMES if each in table.column_names):
+    names = gathering.shapes.names
+    for title in (names.column(role) or role for role in CLOCK_TIMES):
+        if title not in table.column_names:
+            continue
         times, known, _ = time_points(
             table.column(title), title, live=True, scale=gathering.shapes.time_scale
         )

@@ -4,7 +4,8 @@
 """
 
 from cernis.spark.batch.batch_run import recognise, recognise_uncertain
-from cernis.spark.batch.spark_results import Recognised, UncertainRecognised
+from cernis.spark.batch.recognised import Recognised, UncertainRecognised
+from cernis.spark.batch.recogniser import recogniser
 from cernis.spark.sinks import fold
 from cernis.spark.streaming.file_source import files
 from cernis.spark.streaming.stream_query import Stream, stream
@@ -17,5 +18,6 @@ __all__ = [
     "fold",
     "recognise",
     "recognise_uncertain",
+    "recogniser",
     "stream",
 ]

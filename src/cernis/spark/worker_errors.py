@@ -17,6 +17,9 @@ _OURS: Final = re.compile(
     re.S,
 )
 _NO_MODULE: Final = re.compile(r"No module named '?(cernis[\w.]*)")
+_OTHER_PYTHON: Final = re.compile(
+    r"PYTHON_VERSION_MISMATCH\]?.*?version:? (\d[\d.]*).*?driver:? (\d[\d.]*\d)", re.S
+)
 _SYSTEM: Final = re.compile(r"OSError: \[Errno \d+\] (.+)")
 
 
@@ -45,6 +48,13 @@ def explanation(text: str) -> CernisError | None:
         return SparkError(
             f"the executors have no {missing[1].partition('.')[0]}: install it there as here, or "
             "send it along (docs/spark.md says how)"
+        )
+    versions = _OTHER_PYTHON.search(text)
+    if versions is not None:
+        there, here = versions.groups()
+        return SparkError(
+            f"the executors run Python {there}, and this process {here}: set PYSPARK_PYTHON to a "
+            f"Python {here} that is there, before Spark starts"
         )
     system = _SYSTEM.search(text)
     return DataError(f"a worker says: {system[1].strip()}") if system is not None else None

@@ -37,7 +37,7 @@ def test_what_is_added_to_a_date_is_no_part_of_it() -> None:
 
 def test_a_difference_of_numbers_stays_one() -> None:
     program = cernis.load(RULE.format("X > 2026-03-29"))
-    assert program.run("e|1|1|1994\ne|1|1|1995\n").event("a")["X"].to_pylist() == [1995]
+    assert program.run("e|1|1|1994\ne|1|1|1995\n").event("a")["x"].to_pylist() == [1995]
 
 
 @pytest.mark.parametrize(

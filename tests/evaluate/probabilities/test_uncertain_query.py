@@ -167,11 +167,11 @@ def test_bounded_memory_and_thresholds() -> None:
     text = "0.6::up|5|5|a\ndown|9|9|a\n0.6::up|20|20|a\ndown|22|22|a\nup|40|40|b\n"
     program = cernis.load(SWITCH)
     whole = program.run_uncertain(text, threshold=0.6)
-    assert [(r["start"], r["end"]) for r in whole.fluent("on").to_pylist() if r["X"] == "a"] == [
+    assert [(r["start"], r["end"]) for r in whole.fluent("on").to_pylist() if r["x"] == "a"] == [
         (6, 10), (21, 23),
     ]  # fmt: skip
     none = program.run_uncertain(text, thresholds={"on": 0.9})
-    assert {row["X"] for row in none.fluent("on").to_pylist()} == {"b"}
+    assert {row["x"] for row in none.fluent("on").to_pylist()} == {"b"}
     for durations in (None, {"on/1": (4.0, 2.0)}, {"on": {"mean": 4, "deviation": 2}}):
         bounded = program.run_uncertain(text, threshold=0.6, memory=2, durations=durations)
         assert bounded.text() == program.run_uncertain(

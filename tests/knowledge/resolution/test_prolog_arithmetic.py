@@ -75,4 +75,4 @@ def test_distances_on_the_sphere() -> None:
     assert FUNCTIONS["haversine", 4](37.6, -122.4, 37.6, -122.4) == 0
     rules = "d(D) <- at(A, B, C, E) where D = haversine(A, B, C, E)."
     found = cernis.load(rules).run(["at|1|1|0|0|90|0", "at|2|2|48.2|16.4|52.5|13.4"]).event("d")
-    assert sorted(found["D"].to_pylist()) == pytest.approx([523.3, quarter], abs=1)
+    assert sorted(found["d"].to_pylist()) == pytest.approx([523.3, quarter], abs=1)

@@ -93,7 +93,7 @@ def test_a_cycle_of_a_pattern_and_a_fluent_by_time() -> None:
 
 def test_tables_of_a_pattern_have_its_start() -> None:
     result = cernis.load("e(X) <- a(X) seq b(X).").run([("a", 1, 1, "x"), ("b", 3, 3, "x")])
-    assert result.event("e").to_pydict() == {"X": ["x"], "start": [1], "occurrence": [3]}
+    assert result.event("e").to_pydict() == {"x": ["x"], "start": [1], "occurrence": [3]}
     assert result.happenings.to_pydict() == {
         "event": ["e"], "args": [["x"]], "start": [1], "occurrence": [3],
     }  # fmt: skip

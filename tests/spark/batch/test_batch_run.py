@@ -62,7 +62,7 @@ def test_random_streams(spark: SparkSession, tmp_path: Path) -> None:
             program, file, partitions=random.randint(1, 7), spark=spark,
             **{"end": result.summary.end, **chosen},
         )  # fmt: skip
-        runs[name], expected[name] = found.rows, result.text()
+        runs[name], expected[name] = found._computation.rows, result.text()
     assert texts(runs) == expected, "seed 11"
 
 
@@ -90,7 +90,7 @@ def test_small_files_take_the_shorter_way(spark: SparkSession, tmp_path: Path) -
     file = tmp_path / "toy.txt"
     file.write_text(TOY_RECORDS)
     found = recognise(cernis.load(TOY), file, spark=spark)
-    assert found.exchanges == 0
+    assert found._computation.exchanges == 0
     assert found.collect().text() == TOY_ANSWER
 
 
@@ -118,9 +118,9 @@ def test_data_frames_of_relations(spark: SparkSession) -> None:
     happened = [row.asDict() for row in found.events.orderBy("args").collect()]
     assert happened == expected.happenings.to_pylist()
     location = found.fluent("location")
-    assert dict(location.dtypes)["X"] == "bigint"
-    assert sorted(row.X for row in location.collect()) == [7, 7, 8]
-    assert sorted(row.X for row in found.event("party").collect()) == [7, 8]
+    assert dict(location.dtypes)["x"] == "bigint"
+    assert sorted(row.x for row in location.collect()) == [7, 7, 8]
+    assert sorted(row.x for row in found.event("party").collect()) == [7, 8]
     found.unpersist()
     with pytest.raises(CernisError, match="there is no fluent rihc; there are "):
         found.fluent("rihc")

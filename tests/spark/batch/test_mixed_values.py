@@ -36,7 +36,7 @@ def test_any_number_of_partitions_gives_the_same(spark: SparkSession, tmp_path: 
             name = f"{case.name} in {partitions}"
             events = case.folder / "events.txt"
             found = recognise(program, events, partitions=partitions, spark=spark, **case.settings)
-            runs[name], expected[name] = found.rows, case.expected
+            runs[name], expected[name] = found._computation.rows, case.expected
     assert texts(runs) == expected
 
 
@@ -57,7 +57,9 @@ def test_records_of_one_file_and_of_many_are_the_same(spark: SparkSession, tmp_p
     for at, line in enumerate(lines):
         (tmp_path / f"{at}.txt").write_text(line + "\n", "utf-8")
     runs = {
-        str(partitions): recognise(program, tmp_path, partitions=partitions, spark=spark).rows
+        str(partitions): recognise(
+            program, tmp_path, partitions=partitions, spark=spark
+        )._computation.rows
         for partitions in (1, 3)
     }
     assert texts(runs) == {"1": whole, "3": whole}

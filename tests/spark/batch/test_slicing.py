@@ -187,7 +187,7 @@ def test_on_spark(spark: SparkSession, tmp_path: Path) -> None:
         found = recognise(
             program, file, partitions=3, at_once=at_once, end=expected.summary.end, spark=spark
         )
-        assert found.job.at_once == at_once
+        assert found._computation.job.at_once == at_once
         assert found.collect().text() == expected.text(), f"seed 3, {at_once} at once"
     with pytest.raises(DataError, match="at least one record"):
         recognise(program, file, at_once=0, spark=spark)

@@ -112,7 +112,7 @@ def test_collected_results_are_those_of_the_process(
     )
     file = tmp_path / "all.txt"
     file.write_text("\n".join([*lines(3), "-down|99|5|a", "bad", "other|3|3"]) + "\n")
-    found = recognise_uncertain(rules, file, partitions=3, spark=spark, **given).collected()
+    found = recognise_uncertain(rules, file, partitions=3, spark=spark, **given).collect()
     wanted = cernis.load(rules).run_uncertain(file, **given)
     assert found.text() == wanted.text()
     assert found.probability_text() == wanted.probability_text()
@@ -138,7 +138,7 @@ def test_what_cannot_be_spread_runs_in_one_partition(spark: SparkSession, tmp_pa
     file.write_text("\n".join(lines(5)) + "\n")
     with pytest.warns(UserWarning, match="one partition"):
         found = recognise_uncertain(rules, file, partitions=2, spark=spark)
-    assert found.collected().text() == cernis.load(rules).run_uncertain(file).text()
+    assert found.collect().text() == cernis.load(rules).run_uncertain(file).text()
 
 
 def test_the_command(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +157,7 @@ def test_the_command(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_bucket_of_certain_records_is_no_other(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "all.txt"
     file.write_text("0.5::up|1|1|a|3\n" + "".join(f"up|2|2|x{n}|3\n" for n in range(12)))
-    found = recognise_uncertain(RULES, file, partitions=4, spark=spark, end=9).collected()
+    found = recognise_uncertain(RULES, file, partitions=4, spark=spark, end=9).collect()
     assert found.text() == cernis.load(RULES).run_uncertain(file, end=9).text()
 
 
@@ -174,7 +174,7 @@ def test_fluents_that_nothing_brings_are_named(spark: SparkSession, tmp_path: Pa
     rules = RULES + "near(X)=true iff hot(X)=true, distance(X)=close.\n"
     file = tmp_path / "all.txt"
     file.write_text("0.5::up|1|1|a|3\n0.5::up|2|2|b|4\n")
-    found = recognise_uncertain(rules, file, partitions=2, spark=spark).collected()
+    found = recognise_uncertain(rules, file, partitions=2, spark=spark).collect()
     assert found.summary.remarks == cernis.load(rules).run_uncertain(file).summary.remarks
     (told,) = found.summary.remarks
     assert told.startswith("rules read distance/1, which nothing defines")

@@ -130,7 +130,7 @@ def test_on_spark(spark: SparkSession, tmp_path: Path) -> None:
     found = recognise(
         program, file, window=15, step=5, end=expected.summary.end, partitions=3, spark=spark
     )
-    assert found.job.components[2].entities.size
+    assert found._computation.job.components[2].entities.size
     assert found.collect().text() == expected.text(), "seed 8"
     chain = "".join(f"lends|{n}|{n}|a{n}|a{n + 1}\n" for n in range(9))
     file.write_text(chain + "flees|12|12|a3\n")

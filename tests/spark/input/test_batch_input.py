@@ -47,7 +47,7 @@ def test_numbers_in_a_column_of_declared_text_are_text_in_typed_answers(
 ) -> None:
     visits = frame(spark, "7 as nurse, 3 as occurrence, 9 as bed")
     found = recognise(cernis.load(RULES), {"visit": visits}, partitions=1).fluent("at")
-    assert [(row.N, row.value) for row in found.collect()] == [("7", "9")]
+    assert [(row.n, row.value) for row in found.collect()] == [("7", "9")]
 
 
 def test_a_partial_match_is_an_error_before_any_work(spark: SparkSession) -> None:
@@ -93,5 +93,5 @@ def test_a_missing_probability_sets_a_record_aside(spark: SparkSession) -> None:
         rows, "nurse string, bed string, occurrence int, probability double"
     )
     found = recognise_uncertain(cernis.load(RULES), {"visit": visits}, partitions=1)
-    summary = found.collected().summary
+    summary = found.collect().summary
     assert (summary.used, len(summary.set_aside)) == (1, 1)

@@ -19,7 +19,6 @@ from cernis.errors import DataError
 from cernis.records.mapping import Mappings
 from cernis.records.record_shapes import Shapes
 from cernis.spark import Recognised, recognise, recognise_uncertain
-from cernis.spark.batch.answer_files import write
 from cernis.spark.input.dated_input import has_dates
 from cernis.spark.input.splits import splits_of
 from cernis.spark.worker_errors import explained
@@ -116,7 +115,7 @@ def test_all_that_a_result_gives_has_timestamps(spark: SparkSession, tmp_path: P
         assert in_order(frame.toArrow()) == in_order(there)
     assert dict(result.fluent("on").dtypes)["end"] == "timestamp"
     assert any(row["end"] is None for row in result.intervals.collect())
-    write(result, tmp_path / "out")
+    result.write(tmp_path / "out")
     written = pq.read_table(tmp_path / "out/intervals/fluent=on")
     assert written.schema.field("start").type == pa.timestamp("us", "UTC")
     assert sorted(written["start"].to_pylist()) == sorted(expected.intervals["start"].to_pylist())
@@ -128,7 +127,10 @@ def test_start_and_end_take_times_of_all_kinds(spark: SparkSession) -> None:
     given = frames(spark, 4, "timestamp_millis(t)")
     program = cernis.load(RULES, time_unit="ms")
     starts = ["2026-03-28T20:00:00.5Z", datetime(2026, 3, 28, 20, 0, 0, 500_000, UTC)]
-    runs = [recognise(program, given, start=s, end=date(2026, 3, 29)).job.settings for s in starts]
+    runs = [
+        recognise(program, given, start=s, end=date(2026, 3, 29))._computation.job.settings
+        for s in starts
+    ]
     assert runs[0] == runs[1]
     assert runs[0].start == SPRING + 3 * HOUR + 500
 

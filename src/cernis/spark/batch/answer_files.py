@@ -17,7 +17,7 @@ from cernis.answers.relation_files import SUCCESS
 from cernis.answers.result import Summary
 from cernis.answers.writers import write_set_aside
 from cernis.check.model import Relation
-from cernis.spark.batch.spark_results import Recognised, summary_of
+from cernis.spark.batch.spark_results import CertainComputation, summary_of
 from cernis.spark.exchange.blobs import loads
 from cernis.spark.exchange.exchange_rows import Kind
 from cernis.spark.exchange.exchange_stats import Exchanged, exchanged
@@ -42,7 +42,8 @@ class Written:
 
 
 def write(
-    result: Recognised, directory: Path, accept: Callable[[Summary], None] = lambda summary: None,
+    result: CertainComputation, directory: Path,
+    accept: Callable[[Summary], None] = lambda summary: None,
     selected: frozenset[Relation] | None = None,
 ) -> Written:  # fmt: skip
     """Write a result into a folder: `intervals/fluent=NAME` and `happenings/event=NAME`.
@@ -64,7 +65,9 @@ def write(
     return written
 
 
-def _written(result: Recognised, beside: Path, selected: frozenset[Relation] | None) -> Written:
+def _written(
+    result: CertainComputation, beside: Path, selected: frozenset[Relation] | None
+) -> Written:
     reports: list[dict[str, Any]] = []
     counts: list[dict[str, Any]] = []
     for row in result.written_into(str(beside), selected).select("kind", "blob").collect():

@@ -12,22 +12,25 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cernis.check.loading.program_origin import FactSources
 from cernis.errors import DataError, ProgramWarning, warn_of_program
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings, uncertain_settings
 from cernis.plan.builder import Plan, in_one_stage
 from cernis.program import Program, load
 from cernis.session.settings import Length, Point, Settings, settings
+from cernis.spark.batch.recognised import Recognised, UncertainRecognised
 from cernis.spark.batch.spark_pipeline import Ends, exchange, step_of, with_links, with_survey
-from cernis.spark.batch.spark_results import Recognised, UncertainRecognised
+from cernis.spark.batch.spark_results import CertainComputation, UncertainComputation
 from cernis.spark.batch.uncertain_stages import IN_ONE_PARTITION, must_be_in_one_stage
 from cernis.spark.exchange.batch_job import Job, job_of, plan_in_zone
 from cernis.spark.exchange.exchange_rows import DDL, LAST
 from cernis.spark.exchange.pack import pack
 from cernis.spark.input.batch_input import BatchInput, batch_input
-from cernis.spark.input.event_frames import wanted_columns
+from cernis.spark.input.event_frames import check_frame
 from cernis.spark.input.partition_pipeline import partitioned_job
 from cernis.spark.input.weights import spread_by_weight
 from cernis.spark.spark_session import cores_of
+from cernis.spark.worker_setup import prepare_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +49,7 @@ _PER_BUCKET: Final = 64 << 20
 def recognise(
     program: Program | str | Path, events: Any, *, window: Length | None = None,
     step: Length | None = None, start: Point | None = None, end: Point | None = None,
-    tick: int | None = None, ties: str | None = None, facts: Iterable[str | Path] = (),
+    tick: int | None = None, ties: str | None = None, facts: FactSources = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     at_once: int | None = AT_ONCE, partitioned: bool | None = None,
     spark: SparkSession | None = None, epoch: bool = False,
@@ -55,8 +58,8 @@ def recognise(
 
     Events are a DataFrame with a column `name`, a mapping from names of relations to DataFrames, or
     files (a path, a pattern, a folder, or several), which the workers must be able to read. Columns
-    and settings are as for `Program.run`. The result is a set of DataFrames that are computed when
-    they are used.
+    and settings are as for `Program.run`, facts as for `cernis.load`. The result is a set of
+    DataFrames that are computed when they are used.
 
     `partitions` is how many parts the entities are spread over, by default four times as many as
     there are cores, or more for much input. Small files are evaluated in one task unless it is
@@ -78,7 +81,7 @@ def recognise(
     scale = plan.checked.definitions.settings.time.unless_said(source.zone)
     chosen = settings(window, step, start, end, tick, ties, scale, epoch)
     spreading = _Spreading(partitions, at_once, partitioned)
-    return Recognised(*_prepared(plan, source, chosen, spreading))
+    return Recognised(CertainComputation(*_prepared(plan, source, chosen, spreading)))
 
 
 def recognise_uncertain(
@@ -87,7 +90,7 @@ def recognise_uncertain(
     durations: Mapping[str, Any] | str | Path | None = None, seed: int = 0,
     uncertain: Iterable[str] | None = None, window: Length | None = None,
     step: Length | None = None, start: Point | None = None, end: Point | None = None,
-    tick: int | None = None, ties: str | None = None, facts: Iterable[str | Path] = (),
+    tick: int | None = None, ties: str | None = None, facts: FactSources = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     partitioned: bool | None = None, spark: SparkSession | None = None, epoch: bool = False,
 ) -> UncertainRecognised:  # fmt: skip
@@ -102,15 +105,22 @@ def recognise_uncertain(
     likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)
     likely.check_names(plan.checked.catalogue.fluents)
     spreading = _Spreading(partitions, None, partitioned)
-    recognised = UncertainRecognised(*_prepared(plan, source, chosen, spreading, likely))
-    if recognised.plan.is_in_one_stage and partitions != 1:
+    computation = UncertainComputation(*_prepared(plan, source, chosen, spreading, likely))
+    if computation.plan.is_in_one_stage and partitions != 1:
         warnings.warn(IN_ONE_PARTITION, ProgramWarning, stacklevel=2)
-    return recognised
+    return UncertainRecognised(computation)
 
 
-def _loaded(program: Program | str | Path, facts: Iterable[str | Path]) -> Plan:
+def program_with_facts(program: Program | str | Path, facts: FactSources) -> Program:
+    """A program that is given or loaded, with facts from files and tables of any library."""
+    if not isinstance(program, Program):
+        return load(program, facts)
+    return program.with_facts(facts) if facts else program
+
+
+def _loaded(program: Program | str | Path, facts: FactSources) -> Plan:
     """The plan of a program, with its warnings."""
-    plan = (program if isinstance(program, Program) else load(program, facts)).plan
+    plan = program_with_facts(program, facts).plan
     warn_of_program(plan.diagnostics, plan.checked.sources, 3)
     return plan
 
@@ -120,23 +130,23 @@ def recognise_plan(
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     spark: SparkSession | None = None, at_once: int | None = AT_ONCE,
     partitioned: bool | None = None,
-) -> Recognised:  # fmt: skip
+) -> CertainComputation:  # fmt: skip
     """Run a plan on Spark, as `recognise` runs a program."""
     source = batch_input(events, mapping, spark)
     spreading = _Spreading(partitions, at_once, partitioned)
-    return Recognised(*_prepared(plan, source, chosen, spreading))
+    return CertainComputation(*_prepared(plan, source, chosen, spreading))
 
 
 def recognise_uncertain_plan(
     plan: Plan, events: Any, chosen: Settings, likely: UncertainSettings,
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     spark: SparkSession | None = None, partitioned: bool | None = None,
-) -> UncertainRecognised:  # fmt: skip
+) -> UncertainComputation:  # fmt: skip
     """Run a plan on Spark over uncertain events, as `recognise_uncertain` runs a program."""
     likely.check_names(plan.checked.catalogue.fluents)
     source = batch_input(events, mapping, spark)
     spreading = _Spreading(partitions, None, partitioned)
-    return UncertainRecognised(*_prepared(plan, source, chosen, spreading, likely))
+    return UncertainComputation(*_prepared(plan, source, chosen, spreading, likely))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +172,7 @@ def _prepared(
     plan: Plan, source: BatchInput, chosen: Settings, spreading: _Spreading,
     likely: UncertainSettings | None = None,
 ) -> Prepared:  # fmt: skip
+    prepare_workers(source.session)
     cores, partitioned = cores_of(source.session), spreading.partitioned
     plan = plan_in_zone(plan, source.zone)
     if spreading.partitions is None and source.is_small(cores) and not partitioned:
@@ -173,8 +184,8 @@ def _prepared(
         plan, buckets = in_one_stage(plan), 1
     job = job_of(plan, chosen, buckets, spreading.at_once, likely)
     for frame, data in source.frames:
-        # A missing column is an error now, and not when the result is used.
-        wanted_columns(frame, data.columns, job.loaded.shapes)
+        # What is wrong with columns is an error now, and not when the result is used.
+        check_frame(frame, data, job.loaded.shapes, uncertain=likely is not None)
     job = replace(job, counter=_counter(source.session))
     if partitioned is not False:
         partitioned_pipeline = partitioned_job(source, job, bool(partitioned))

@@ -1,4 +1,4 @@
-"""The results of runs on Spark: DataFrames that are computed when they are used."""
+"""Runs on Spark as pipelines, and the DataFrames that are made of what they give."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ Outcome = TypeVar("Outcome", bound="Result | UncertainResult")
 
 
 @dataclass
-class ComputedResult(ABC, Generic[Outcome]):
-    """The result of a run on Spark. Nothing is computed before a DataFrame is used.
+class Computation(ABC, Generic[Outcome]):
+    """A run on Spark. Nothing is computed before a DataFrame is used.
 
     Each of its DataFrames, used by itself, computes the whole run. `persist` keeps the result of
     the run when it is first computed, for all of them.
@@ -147,8 +147,8 @@ class ComputedResult(ABC, Generic[Outcome]):
 
         Occurrences of a pattern also have a `start`.
         """
-        relation = _find(name, self._defined(False), "event")
-        columns = Columns(self.plan, self.source.schemas).of_event(relation)
+        relation = _find(name, self.defined(False), "event")
+        columns = self._columns().of_event(relation)
         return self.from_answers(lambda answer: typed_event(answer, relation, columns), columns.ddl)
 
     @property
@@ -236,7 +236,11 @@ class ComputedResult(ABC, Generic[Outcome]):
         answer.events = {**nothing.events, **answer.events}
         return answer
 
-    def _defined(self, fluents: bool) -> list[Relation]:
+    def _columns(self) -> Columns:
+        return Columns(self.plan, self.source.schemas, self.source.mappings.names)
+
+    def defined(self, fluents: bool) -> list[Relation]:
+        """The fluents, or the events, that rules define."""
         catalogue, hidden = self.plan.checked.catalogue, self.plan.checked.definitions.auxiliary
         if fluents:
             relations = [r for r, e in catalogue.fluents.items() if e.kind is not FluentKind.INPUT]
@@ -258,7 +262,7 @@ class ComputedResult(ABC, Generic[Outcome]):
         return self.through(run, dated_ddl(ddl, times))
 
 
-class Recognised(ComputedResult[Result]):
+class CertainComputation(Computation[Result]):
     """The result of a run over certain records."""
 
     @property
@@ -275,8 +279,8 @@ class Recognised(ComputedResult[Result]):
         Arguments are whole numbers or floats where the types of the input's columns say so, and
         text else.
         """
-        relation = _find(name, self._defined(True), "fluent")
-        columns = Columns(self.plan, self.source.schemas).of_fluent(relation)
+        relation = _find(name, self.defined(True), "fluent")
+        columns = self._columns().of_fluent(relation)
         return self.from_answers(
             lambda answer: typed_fluent(answer, relation, columns), columns.ddl
         )
@@ -287,7 +291,7 @@ class Recognised(ComputedResult[Result]):
         )
 
 
-class UncertainRecognised(ComputedResult["UncertainResult"]):
+class UncertainComputation(Computation["UncertainResult"]):
     """The result of a run over uncertain records."""
 
     @property
@@ -303,10 +307,6 @@ class UncertainRecognised(ComputedResult["UncertainResult"]):
         """`fluent, args, value, start, end, probability`, as of the in-process result."""
         columns = f"{_INTERVALS.removesuffix(', open boolean')}, {_PROBABILITY}"
         return self._tables(lambda result: result.probabilities, columns)
-
-    def collected(self) -> UncertainResult:
-        """The whole result in this process, as `Program.run_uncertain` gives it."""
-        return self.collect()
 
     def _tables(self, table_of: Callable[[UncertainResult], pa.Table], ddl: str) -> DataFrame:
         catalogue = self.plan.checked.catalogue

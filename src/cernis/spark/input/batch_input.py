@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from cernis.errors import DataError
-from cernis.records.mapping import Mappings
+from cernis.records.mapping import Mappings, read_names
 from cernis.records.record_columns import Records
 from cernis.records.record_shapes import Shapes
 from cernis.spark.batch.single_task import whole
@@ -18,7 +18,13 @@ from cernis.spark.exchange.batch_job import Job
 from cernis.spark.exchange.exchange_rows import DDL, Row, batches
 from cernis.spark.exchange.record_places import Places
 from cernis.spark.input.dated_input import has_dates
-from cernis.spark.input.event_frames import Frame, is_listed, records_of, wanted_columns
+from cernis.spark.input.event_frames import (
+    Frame,
+    is_listed,
+    records_of,
+    refuse_other_tables,
+    wanted_columns,
+)
 from cernis.spark.input.splits import (
     ROW,
     Split,
@@ -181,22 +187,23 @@ def batch_input(
     from pyspark.sql import DataFrame
 
     if isinstance(events, DataFrame):
-        return BatchInput(events.sparkSession, [(Frame(0, None), events)])
+        frame = Frame(0, None, mappings=read_names(mapping))
+        return BatchInput(events.sparkSession, [(frame, events)], mappings=frame.mappings)
     if isinstance(events, Mapping):
-        wrong = [name for name, data in events.items() if not isinstance(data, DataFrame)]
-        if wrong:
-            raise DataError(f"{wrong[0]} must be a DataFrame")
+        refuse_other_tables(events)
+        mappings = read_names(mapping)
         frames = [
-            (Frame(number, str(name), is_listed(data)), data)
+            (Frame(number, str(name), is_listed(data), mappings), data)
             for number, (name, data) in enumerate(events.items())
         ]
         if not frames:
             return BatchInput(spark or session())
-        return BatchInput(frames[0][1].sparkSession, frames)
+        return BatchInput(frames[0][1].sparkSession, frames, mappings=mappings)
     if isinstance(events, str | Path):
         events = [events]
     if not isinstance(events, Sequence) or not all(isinstance(e, str | Path) for e in events):
-        raise DataError("events must be DataFrames or the paths of files")
+        refuse_other_tables({"events": events})
+        raise DataError("events must be Spark DataFrames or the paths of files")
     files = input_files(events)
     splits, mappings = splits_of(files, mapping)
     size = sum(file.stat().st_size for file in files)

@@ -51,7 +51,8 @@ def has_dates(
 def frame_has_dates(frame: Frame, data: DataFrame, shapes: Shapes) -> bool:
     """Is a time in a DataFrame a date or time? A stream is judged by its types alone."""
     kinds = dict(data.dtypes)
-    times = [kinds[title] for title in _time_titles(frame, data.columns, shapes) if title in kinds]
+    titles = _time_titles(frame, data.columns, shapes.named(frame.mappings.names))
+    times = [kinds[title] for title in titles if title in kinds]
     if any(kind.startswith(_DATED) for kind in times):
         return True
     if data.isStreaming or not any(kind.startswith("string") for kind in times):
@@ -64,9 +65,14 @@ def frame_has_dates(frame: Frame, data: DataFrame, shapes: Shapes) -> bool:
 def _time_titles(frame: Frame, titles: list[str], shapes: Shapes) -> list[str]:
     """The columns with times."""
     if frame.relation is None:
-        return [title for title in TIMES if title in titles]
+        return [title for title in (shapes.names.column(role) or role for role in TIMES)
+                if title in titles]  # fmt: skip
     if not shapes.knows(frame.relation):
         return []
+    mapped = [mapping.titles for mapping in frame.mappings.of_table(frame.relation)]
+    if mapped:
+        used = [time for each in mapped for time in (each.arrival, each.start, each.end)]
+        return [time for time in used if time is not None]
     form = table_form(frame.relation, titles, shapes, frame.source, listed=frame.listed)
     times = (form.titles.arrival, form.titles.start, form.titles.end)
     return [title for title in times if title is not None]
@@ -85,7 +91,7 @@ def _some_files(splits: Iterable[Split]) -> Iterator[Path]:
 
 def _file_has_dates(file: Path, mappings: Mappings, shapes: Shapes) -> bool:
     """Is a time in the first records of a file a date? What is wrong with it is told by the run."""
-    gathering = Gathering(shapes, uncertain=True, live=True)
+    gathering = Gathering(shapes.named(mappings.names), uncertain=True, live=True)
     try:
         if file.suffix.lower() in (".parquet", ".pq") and not mappings.of(file):
             _add_first_rows(file, gathering)

@@ -21,6 +21,7 @@ from cernis.check.model import Relation
 from cernis.errors import CernisError, DataError
 from cernis.evaluate.answer import Answer
 from cernis.plan.builder import Plan
+from cernis.records.column_names import NO_NAMES, ColumnNames
 from cernis.records.column_titles import TableForm, table_form
 from cernis.records.record_columns import RecordKind
 from cernis.records.record_shapes import Shapes
@@ -44,10 +45,12 @@ class Titled:
 class Columns:
     """Infers the types of columns from those of the input."""
 
-    def __init__(self, plan: Plan, schemas: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(
+        self, plan: Plan, schemas: Mapping[str, Mapping[str, str]], names: ColumnNames = NO_NAMES
+    ) -> None:
         self._plan = plan
         self._classes: dict[Hashable, set[str]] = {}
-        shapes = Shapes(plan.checked)
+        shapes = Shapes(plan.checked).named(names)
         for name, schema in schemas.items():
             self._learn(name, schema, shapes)
 

@@ -25,17 +25,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.errors import DataError
-from cernis.records.column_titles import CLOCK_TIMES, NAMES
+from cernis.records.column_titles import CLOCK_TIMES, NAMES, relation_title
 from cernis.records.gathering import CLOCK, Gathering
 from cernis.records.mapping import Mappings
 from cernis.records.record_columns import Records, SourceLines
 from cernis.records.record_shapes import Shapes
-from cernis.records.record_sources import read_file
-from cernis.records.tabular import add_mixed_table, add_table
+from cernis.records.record_sources import add_mixed_rows, add_rows_of, read_file
 from cernis.records.text_records import read_stream
 from cernis.records.times import SECONDS, Unusable
 from cernis.spark.exchange.record_places import first_place
-from cernis.spark.input.event_frames import Frame, wanted_columns
+from cernis.spark.input.event_frames import (
+    Frame,
+    check_frame,
+    refuse_other_tables,
+    wanted_columns,
+)
 from cernis.spark.streaming.folder import Entry, path_of
 from cernis.syntax.time_scale import UNITS, TimeScale
 
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
 
 CLOCK_ENDING: Final = ".clock"
 """The ending of files that hold nothing but a time."""
+
+NO_MAPPINGS: Final = Mappings()
 
 _LINE: Final = f"{CLOCK}|"
 _TIME: Final = "clock"
@@ -64,24 +70,27 @@ class Input:
 
     kind: RowKind
     relations: tuple[str, ...] = ()
-    mappings: Mappings | None = None
+    mappings: Mappings = NO_MAPPINGS
     ids: str | None = None
     """The title of the column of ids, if records have such."""
     uncertain: bool = False
     """May records have probabilities?"""
 
 
-def input_of(events: Any, shapes: Shapes, ids: str | None = None) -> tuple[Input, DataFrame]:
+def input_of(
+    events: Any, shapes: Shapes, ids: str | None = None, mappings: Mappings = NO_MAPPINGS
+) -> tuple[Input, DataFrame]:
     """The input that events are, and its rows as one DataFrame; else a DataError."""
     from pyspark.sql import DataFrame
 
     if isinstance(events, Mapping):
-        return _frames(events, shapes, ids)
+        return _frames(events, shapes, ids, mappings)
     if not isinstance(events, DataFrame):
-        raise DataError("events must be a streaming DataFrame, or a mapping from names to such")
+        refuse_other_tables({"events": events})
     titles = events.columns
-    if any(title in titles for title in NAMES):
-        return Input(RowKind.RECORDS, ids=ids), events
+    if relation_title(titles, shapes.named(mappings.names)) is not None:
+        check_frame(Frame(0, None, mappings=mappings), events, shapes, ids, uncertain=True)
+        return Input(RowKind.RECORDS, mappings=mappings, ids=ids), events
     if "value" in titles:
         return Input(RowKind.TEXT, ids=ids), events.selectExpr("cast(value as string) as value")
     raise DataError(
@@ -91,21 +100,24 @@ def input_of(events: Any, shapes: Shapes, ids: str | None = None) -> tuple[Input
     )
 
 
-def _frames(events: Mapping[Any, Any], shapes: Shapes, ids: str | None) -> tuple[Input, DataFrame]:
+def _frames(
+    events: Mapping[Any, Any], shapes: Shapes, ids: str | None, mappings: Mappings
+) -> tuple[Input, DataFrame]:
     """Several DataFrames as one: a row of one is null in the columns of the others."""
-    from pyspark.sql import DataFrame
     from pyspark.sql.functions import struct
 
-    wrong = [name for name, data in events.items() if not isinstance(data, DataFrame)]
-    if wrong or not events:
-        raise DataError(f"{wrong[0] if wrong else 'events'} must be a DataFrame")
+    if not events:
+        raise DataError("events must be a streaming DataFrame, or name some")
+    refuse_other_tables(events)
     rows: DataFrame | None = None
     for number, (name, data) in enumerate(events.items()):
-        titles = wanted_columns(Frame(number, str(name)), data.columns, shapes, ids)
+        frame = Frame(number, str(name), mappings=mappings)
+        check_frame(frame, data, shapes, ids, uncertain=True)
+        titles = wanted_columns(frame, data.columns, shapes, ids)
         packed = data.select(struct(*(f"`{title}`" for title in titles)).alias(f"of{number}"))
         rows = packed if rows is None else rows.unionByName(packed, True)
     assert rows is not None
-    return Input(RowKind.FRAMES, tuple(map(str, events)), ids=ids), rows
+    return Input(RowKind.FRAMES, tuple(map(str, events)), mappings, ids), rows
 
 
 _WALL_CLOCK: Final = {
@@ -128,8 +140,11 @@ def with_heartbeat(
         heartbeats = ticks.selectExpr(f"{time} as {_TIME}")
     elif source.kind is RowKind.RECORDS:
         kinds = dict(rows.dtypes)
-        name = next(title for title in NAMES if title in kinds)
-        title = next(each for each in CLOCK_TIMES if each in kinds)
+        names = source.mappings.names
+        name, title = (
+            next(known for role in roles for known in (names.column(role), role) if known in kinds)
+            for roles in (NAMES, CLOCK_TIMES)
+        )
         heartbeats = ticks.selectExpr(
             f"'{CLOCK}' as `{name}`", f"{time_as(kinds[title], time, scale)} as `{title}`"
         )
@@ -171,7 +186,7 @@ def read(rows: Iterable[pa.RecordBatch], source: Input, part: int, shapes: Shape
     elif source.kind is RowKind.FILES:
         _add_files(table["value"].to_pylist(), source, gathering)
     elif source.kind is RowKind.RECORDS:
-        add_mixed_table(table, gathering, "")
+        add_mixed_rows(table, gathering, source.mappings)
     else:
         _add_frames(table, source, gathering)
     return gathering.unresolved()
@@ -183,7 +198,7 @@ def _add_frames(table: pa.Table, source: Input, gathering: Gathering) -> None:
             _tell_clock(str(time), gathering)
         table = table.drop_columns([_TIME])
     for name, column in zip(source.relations, table.columns, strict=True):
-        add_table(name, _flat(column), gathering, name)
+        add_rows_of(name, _flat(column), gathering, source.mappings)
 
 
 def _add_files(lines: list[str], source: Input, gathering: Gathering) -> None:
@@ -213,7 +228,7 @@ def _add_file(file: Path, source: Input, gathering: Gathering) -> None:
             raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
         _tell_clock(text, gathering, str(file))
     else:
-        read_file(file, gathering, source.mappings or Mappings())
+        read_file(file, gathering, source.mappings)
 
 
 def _may_pass(error: DataError) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from inspect import signature
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from cernis.answers.time_output import TimeOutput
+from cernis.check.loading.program_origin import FactSources
 from cernis.errors import DataError, warn_of_program
 from cernis.evaluate.columns.strata import refuse_unsupported
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings, uncertain_settings
@@ -29,12 +30,13 @@ from cernis.plan.builder import Plan
 from cernis.plan.properties.definition_diff import fact_digests
 from cernis.plan.properties.foreign_domains import foreign_domains
 from cernis.plan.properties.uncertain_relations import uncertain_relations
-from cernis.program import Program, load
-from cernis.records.mapping import Mappings, read_mappings
+from cernis.program import Program
+from cernis.records.mapping import Mappings, read_mappings, read_names
 from cernis.records.record_columns import SetAside
 from cernis.session.feed import FEED, POLICIES
 from cernis.session.settings import Length, Point, Settings, length, settings
 from cernis.session.uncertain_session import UncertainSession
+from cernis.spark.batch.batch_run import program_with_facts
 from cernis.spark.batch.uncertain_stages import may_be_apart
 from cernis.spark.exchange.batch_job import Job, job_of, plan_in_zone
 from cernis.spark.exchange.blobs import loads
@@ -52,6 +54,7 @@ from cernis.spark.streaming.stream_job import StreamJob, packed
 from cernis.spark.streaming.stream_stage import evaluate
 from cernis.spark.worker_collection import exclude_what_lasts
 from cernis.spark.worker_errors import explained
+from cernis.spark.worker_setup import prepare_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -67,7 +70,7 @@ def stream(
     program: Program | str | Path, events: Any, *, checkpoint: str | Path, window: Length,
     step: Length | None = None, lateness: Length | int = 0, policy: str = "early",
     sink: Any = "memory", start: Point | None = None, tick: int | None = None,
-    ties: str | None = None, future: Length | None = None, facts: Iterable[str | Path] = (),
+    ties: str | None = None, future: Length | None = None, facts: FactSources = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     every: str | None = None, until_done: bool = False, heartbeat: Length | None = None,
     ids: str | None = None,
@@ -102,7 +105,7 @@ def stream(
     first records with changes had dates or timestamps as times, all changes have timestamps, or
     whole numbers if `epoch` asks for these.
     """
-    loaded = program if isinstance(program, Program) else load(program, facts)
+    loaded = program_with_facts(program, facts)
     warn_of_program(loaded.plan.diagnostics, loaded.sources, 2)
     folder = Checkpoint(Path(checkpoint).absolute())
     feeder = None
@@ -111,6 +114,7 @@ def stream(
         feeder = events.feeder(folder.files)
     rows = events if feeder is None else events.frame(feeder)
     source, frame = _input(loaded.plan, rows, mapping, ids, are_files=feeder is not None)
+    prepare_workers(frame.sparkSession)
     plan = plan_in_zone(loaded.plan, zone_of_session(frame.sparkSession))
     scale = plan.checked.definitions.settings.time
     how = _How(
@@ -151,7 +155,8 @@ def _input(
     if are_files:
         mappings = Mappings() if mapping is None else read_mappings(mapping, Path())
         return Input(RowKind.FILES, mappings=mappings, ids=ids), events
-    source, frame = input_of(events, job_of(plan, settings(), 1).loaded.shapes, ids)
+    shapes = job_of(plan, settings(), 1).loaded.shapes
+    source, frame = input_of(events, shapes, ids, read_names(mapping))
     if not frame.isStreaming:
         raise DataError("events must come from readStream; for what is at rest, use recognise")
     if getattr(frame.sparkSession, "_sc", None) is None:
