@@ -65,13 +65,13 @@ class PatternCauses:
 
     def _matches(self, rule: PatternRule, happening: Happening) -> list[PatternMatch]:
         args = terms(happening.args)
-        found: list[PatternMatch] = []
+        traced: list[PatternMatch] = []
         for trace in self._history.traces:
             if trace.is_pattern and trace.span == rule.span:
-                found += matches_at(
+                traced += matches_at(
                     self._history.answer, trace, args, happening.start, happening.time
                 )
-        return found or list(self._unrestricted(rule, happening))
+        return traced or list(self._unrestricted(rule, happening))
 
     def _unrestricted(self, rule: PatternRule, happening: Happening) -> Iterator[PatternMatch]:
         """What matches where the trace has nothing: a policy chose, or an aggregate was formed."""
