@@ -251,7 +251,7 @@ def tell_torn(
 
 @part
 def tell_cut(
-    log: KeyLog, key: Word, begun: Word, cut: Word, moment: Time, mark: int, output: Matrix,
+    log: KeyLog, key: Word, begins: Word, cut: Word, moment: Time, mark: int, output: Matrix,
     written: Word,
 ) -> Word:  # fmt: skip
     """Tell what a change of groundings makes of determined pairs from the edge on.
@@ -265,9 +265,9 @@ def tell_cut(
         start = log.edge_since[key, np.uint64(log.slots[bit])]
         if start < moment and not mark & IS_NEW:
             written = emit(output, written, np.int64(bit), key, start, moment)
-    while begun != ZERO:
-        bit = lowest_bit(begun)
-        begun &= begun - ONE
+    while begins != ZERO:
+        bit = lowest_bit(begins)
+        begins &= begins - ONE
         log.edge_since[key, np.uint64(log.slots[bit])] = moment
     return written
 

@@ -48,6 +48,8 @@ from cernis.kernels.sweep.lane_arrays import (
     CONFLICTS,
     DONE,
     EDGE_STATE,
+    FIRST_NOW,
+    IS_BEGUN_AGAIN,
     IS_CHANGED,
     IS_NEW,
     NEEDS_IDS,
@@ -190,16 +192,17 @@ def _walk_visits(
         edge_state, old_allowed = states[key, EDGE_STATE], states[key, ALLOWED]
         allowed = states[key, ALLOWED_NOW]
         place = last
-        if mark & IS_CHANGED:
+        if mark & (IS_CHANGED | IS_BEGUN_AGAIN):
             place = head
         elif change_count > ZERO:
             place = first_from(rows, head, last, time_at(news, change))
         old_state = state_at(rows, place - ONE) if place > head else edge_state
-        state, new_edge, begun, cut = old_state, edge_state, ZERO, ZERO
-        if mark & IS_CHANGED:
+        state, new_edge, begins, cut = old_state, edge_state, ZERO, ZERO
+        if mark & (IS_CHANGED | IS_BEGUN_AGAIN):
             held = state_word(rows, state_words, edge_state)
-            state = derived_again(lane, held, allowed)
-            begun, cut = state & ~held & reported, held & ~state & reported
+            state = states[key, FIRST_NOW] if mark & IS_BEGUN_AGAIN else held
+            state = derived_again(lane, state, allowed)
+            begins, cut = state & ~held & reported, held & ~state & reported
             if rows.ndim == 1:
                 state = state_id(state, allowed, state_words, state_ids, counts)
                 if state == NO_ID:
@@ -213,14 +216,14 @@ def _walk_visits(
             status = NEEDS_IDS
             break
         load_values(lane, tags, edge_since, head, place, key, starts)
-        if begun | cut:
-            written = tell_cut(log, key, begun, cut, edge + tick, mark, output, written)
+        if begins | cut:
+            written = tell_cut(log, key, begins, cut, edge + tick, mark, output, written)
         begin, segment = place, place
         is_settled, goes_on, same, known = False, True, ZERO, ZERO
 
         if place < last:
             forget_starts(starts, ZERO, reported)
-            set_starts(starts, begun, edge + tick)
+            set_starts(starts, begins, edge + tick)
             copy_arms(arms)
             while place < last:
                 segment = place
@@ -294,9 +297,9 @@ def _walk_visits(
                 )  # fmt: skip
         else:
             known_starts(since, slots, key, word & reported, starts)
-            set_starts(starts, begun, edge + tick)
+            set_starts(starts, begins, edge + tick)
             if not mark & IS_NEW:
-                same = word & reported & ~begun
+                same = word & reported & ~begins
                 written = tell_ended(log, key, cut, output, written)
 
         if status == DONE and goes_on:
