@@ -134,7 +134,7 @@ class LaneRun:
             edge = max(self.start, query - self.window)
             # What is due after the last query, even up to the edge, goes by groundings of now.
             self._pass_time(min(edge, query - self.step))
-            self._change_groundings()
+            self._change_groundings(is_at_edge=edge <= query - self.step)
             self._pass_time(edge)
             self._change_records(edge, query)
             if self.random.random() < 0.2:
@@ -148,12 +148,17 @@ class LaneRun:
         for lane, records in zip(self.lanes, self.records, strict=True):
             lane.walk(records, edge)
 
-    def _change_groundings(self) -> None:
+    def _change_groundings(self, is_at_edge: bool) -> None:
+        """Let some keys have other pairs from the edge on.
+
+        Determined ones are decided again there, so time must have come that far.
+        """
         for key, lane in enumerate(self.lanes):
             if lane.allowed is not None and self.random.random() < 0.2:
-                simple = [p for p in self.program.pairs if not p.startswith("s")]
-                static = lane.allowed - set(simple)
-                lane.allowed = static | {p for p in simple if self.random.random() < 0.7}
+                kept = {p for p in lane.allowed if p.startswith("s") and not is_at_edge}
+                free = {p for p in self.program.pairs if is_at_edge or not p.startswith("s")}
+                more = {p for p in sorted(free) if self.random.random() < 0.7}
+                lane.change_allowed(frozenset(kept | more), is_at_edge)
                 word = np.array([self._allowed_word(lane)], np.uint64)
                 self.state.set_allowed(np.array([key]), word)
 

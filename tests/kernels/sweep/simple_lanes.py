@@ -75,6 +75,13 @@ class SimpleLane:
             self.last = point
         self.last = max(self.last, query)
 
+    def change_allowed(self, allowed: frozenset[str], derives: bool) -> None:
+        """Allow other pairs from the last point on; determined ones may be decided again there."""
+        self.allowed = allowed
+        if derives:
+            self._derive(self.last)
+            self.closed = [interval for interval in self.closed if interval[1] < interval[2]]
+
     def copy(self) -> SimpleLane:
         """Another lane that goes on from here."""
         return deepcopy(self)

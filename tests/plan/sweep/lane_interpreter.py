@@ -14,6 +14,7 @@ from cernis.check.model import Grounding, Pair, Relation, flatten
 from cernis.knowledge.ground_values import canonical
 from cernis.plan.logical import Scan
 from cernis.plan.sweep.fact_values import goal_of
+from cernis.plan.sweep.key_members import KeyMembers
 from cernis.plan.sweep.lanes import (
     FiredBit,
     FiredKind,
@@ -78,7 +79,7 @@ class LaneInterpreter:
         return self.lane.reported | self.lane.listed
 
     def run(self, events: Iterable[InputEvent]) -> None:
-        """Walk all keys that have records, or something that holds initially."""
+        """Walk all keys that have records, something that holds initially, or a grounding."""
         records: dict[Key, dict[int, list[_Record]]] = defaultdict(lambda: defaultdict(list))
         for event in events:
             if self.start < event.time <= self.end:
@@ -89,7 +90,8 @@ class LaneInterpreter:
                 if event.relation in self.lane.events:
                     records[self._key_of(event)][event.time].append(record)
         initial = self._initial()
-        for key in {*records, *initial}:
+        members = (key for each in self.lane.members for key in named_keys(self.solver, each))
+        for key in {*records, *initial, *members}:
             self._walk(key, records.get(key, {}), initial.get(key, 0))
 
     def _key_of(self, event: InputEvent) -> Key:
@@ -382,6 +384,17 @@ def _applies(row, fired: int, old: int, new: int) -> bool:  # type: ignore[no-un
         and old & row.pos == row.pos
         and not old & row.neg
     )
+
+
+def named_keys(solver: Solver, members: KeyMembers) -> Iterator[Key]:
+    """The keys that groundings name."""
+    for grounding in members.groundings:
+        assert isinstance(grounding.entity, Pair)
+        key = [grounding.entity.args[place] for place in members.positions]
+        for answer in solver.solve(grounding.goals, {}):
+            yield tuple(
+                canonical(answer[term.name] if isinstance(term, Variable) else term) for term in key
+            )
 
 
 def allows(solver: Solver, grounding: Grounding, pair: tuple[Term, ...]) -> bool:

@@ -9,7 +9,7 @@ from math import inf
 from cernis.check.model import Pair
 from cernis.plan.sweep.fact_values import goal_of
 from cernis.plan.sweep.lanes import ListOp, ListOutput, ListProgram, ListRow, ListSource
-from tests.plan.sweep.lane_interpreter import Key, PairOfKey, allows
+from tests.plan.sweep.lane_interpreter import Key, PairOfKey, allows, named_keys
 from tests.reference import intervals as lists
 from tests.reference.intervals import Intervals
 from tests.reference.solve import Solver
@@ -19,7 +19,7 @@ Held = Mapping[PairOfKey, Intervals]
 
 
 class ListInterpreter:
-    """Runs a program for all keys that have a list of their own."""
+    """Runs a program for all keys that have a list of their own, and those that are named."""
 
     def __init__(self, program: ListProgram, solver: Solver, start: int, end: int, tick: int):
         self.program, self.solver, self.end = program, solver, end
@@ -38,7 +38,9 @@ class ListInterpreter:
         return results
 
     def _keys(self, held: Held) -> set[Key]:
-        return {
+        members = self.program.members
+        named = {key for each in members for key in named_keys(self.solver, each)}
+        return named | {
             tuple(args[place] for place in source.positions)
             for source in self.program.sources
             if source.link is None

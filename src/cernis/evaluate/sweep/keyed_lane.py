@@ -20,11 +20,12 @@ from cernis.evaluate.sweep.lane_state import (
     ValueIntervals,
 )
 from cernis.evaluate.sweep.register_values import RegisterValues
+from cernis.kernels.array_types import Matrix
 from cernis.kernels.sweep.lane_tables import BREAK, INITIATION, LaneTables
 from cernis.kernels.sweep.registers.register_tables import NO_REGISTERS
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
-from cernis.plan.sweep.lanes import Lane, ListSource, StateBit, StateKind
+from cernis.plan.sweep.lanes import MOST_BITS, Lane, ListSource, StateBit, StateKind
 
 
 class KeyedLane:
@@ -58,6 +59,9 @@ class KeyedLane:
         changed = self.keys.update_groundings(context, may_have_left)
         if len(changed):
             self.walk.set_allowed(changed, self.keys.allowed[changed])
+        restarted = self.keys.update_first(context)
+        if len(restarted):
+            self.walk.set_first(restarted, self.keys.first_words[restarted])
         numbers = None if self.registers is None else self.registers.numbers()
         if numbers is not None:
             self.walk.set_numbers(*numbers)
@@ -131,7 +135,15 @@ class KeyedLane:
             words, registers = keys.first_words[known:], None
             if self.registers is not None:
                 registers = self.registers.first_values(words)
-            self.walk.add_keys(words, keys.allowed[known:], registers=registers)
+            since = self._since_edge(len(words), context)
+            self.walk.add_keys(words, keys.allowed[known:], since, registers=registers)
+
+    def _since_edge(self, count: int, context: Context) -> Matrix | None:
+        """What is derived of keys that join later holds from the edge on."""
+        window = context.window
+        if window.edge == window.start or not self.lane.members:
+            return None
+        return np.full((count, MOST_BITS), window.edge + window.tick)
 
 
 def tables_of(lane: Lane, context: Context, registers: RegisterValues | None) -> LaneTables:

@@ -448,4 +448,5 @@ def _tables_of(program: ListProgram, slots: list[int], linked: list[list[int]]) 
         np.array(rows, np.int64).reshape(-1, 5), program.slots, np.array(slots, np.int64),
         np.array([output.slot for output in program.outputs], np.int64),
         np.array(linked, np.int64).reshape(-1, 3), len(program.links), len(program.conditions),
+        bool(program.members),
     )  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cernis.check.model import Relation
+from cernis.evaluate.sweep.joining_keys import JoiningKeys
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.sign_conditions import with_values
 from cernis.kernels.array_types import Array, Booleans, Integers, Words
@@ -46,6 +47,12 @@ class LaneKeys:
         """The pairs that groundings allow each key to have."""
         self._filling: int | None = None
         self._initial: dict[int, int] | None = None
+        self._joining = JoiningKeys(lane.members, self.of_keys)
+        self._grows = any(initial.grows for initial in lane.initials)
+        """Does it follow domains what holds initially?"""
+        self._initial_filling: int | None = None
+        self._is_followed = False
+        """May known keys begin otherwise than before?"""
 
     def _key_domains(self, context: Context) -> list[Domain | None]:
         relation = self._lane.definitions[0]
@@ -85,32 +92,65 @@ class LaneKeys:
     def begin(self) -> None:
         """Let another run begin, which fills growing domains again."""
         self._filling = None if self._filling else self._filling
+        self._joining.begin()
+        self._initial_filling = None
 
     def update(self, context: Context) -> None:
         """Find out what is so of keys that are new."""
+        self._joining.enter(context)
+        self._follow_initial(context)
         initial = self._initial_words(context)
         new = np.arange(len(self.first_words), self.of_keys.count)
-        if not len(new):
-            return
-        words = np.zeros(len(new), np.uint64)
+        if len(new):
+            allowed_words = self._allowed_words(new, context)
+            first, conflicts = self._first_words(new, allowed_words, initial, context)
+            self.first_words = np.concatenate([self.first_words, first])
+            self.first_conflicts = np.concatenate([self.first_conflicts, conflicts])
+            self.allowed = np.concatenate([self.allowed, allowed_words])
+
+    def update_first(self, context: Context) -> Integers:
+        """Take note of what holds initially of known keys; gives those that begin otherwise now."""
+        if not self._is_followed:
+            return np.empty(0, np.int64)
+        self._is_followed = False
+        numbers, initial = np.arange(len(self.first_words)), self._initial_words(context)
+        first, conflicts = self._first_words(numbers, self.allowed, initial, context)
+        changed = np.flatnonzero(first != self.first_words)
+        self.first_words, self.first_conflicts = first, conflicts
+        return changed
+
+    def _first_words(
+        self, numbers: Integers, allowed_words: Words, initial: dict[int, int], context: Context
+    ) -> tuple[Words, Integers]:
+        """The words that some keys begin with, and how many conflicts there are in each."""
+        words = np.zeros(len(numbers), np.uint64)
         if initial:
-            words[:] = [initial.get(number, 0) for number in new.tolist()]
+            words[:] = [initial.get(number, 0) for number in numbers.tolist()]
         for number, bit in enumerate(self._lane.state):
             if bit.kind is StateKind.FACT:
-                words[self._fulfilling(bit, new, context)] |= np.uint64(1 << number)
-        allowed_words = self._allowed_words(new, context)
-        distinct, which = np.unique(words & allowed_words, return_inverse=True)
+                words[self._fulfilling(bit, numbers, context)] |= np.uint64(1 << number)
+        pairs = np.column_stack([words & allowed_words, allowed_words])
+        distinct, which = np.unique(pairs, axis=0, return_inverse=True)
         ties = context.window.ties
-        first = [first_word(self._lane, word, ties) for word in distinct.tolist()]
-        words = np.array([word for word, _ in first], np.uint64)[which]
-        self.first_words = np.concatenate([self.first_words, words])
-        conflicts = np.array([count for _, count in first])[which]
-        self.first_conflicts = np.concatenate([self.first_conflicts, conflicts])
-        self.allowed = np.concatenate([self.allowed, allowed_words])
+        first = [first_word(self._lane, word, may, ties) for word, may in distinct.tolist()]
+        rows = which.ravel()
+        first_words = np.array([word for word, _ in first], np.uint64)[rows]
+        return first_words, np.array([count for _, count in first], np.int64)[rows]
 
     def _fulfilling(self, bit: StateBit, numbers: Integers, context: Context) -> Integers:
         """Which of some keys a fact is true of."""
         return fulfilling(bit.variables, bit.steps, self.of_keys, numbers, context)
+
+    def _follow_initial(self, context: Context) -> None:
+        """Look again what holds initially if domains are filled otherwise.
+
+        What holds initially is settled when the window's edge has passed the start.
+        """
+        if self._grows and context.window.edge > context.window.start:
+            self._initial = self._initial or {}
+        elif self._grows and context.background.all_fillings != self._initial_filling:
+            self._initial, self._is_followed = None, True
+            self._initial_filling = context.background.all_fillings
 
     def _initial_words(self, context: Context) -> dict[int, int]:
         """By number of a key: the pairs that hold from the start."""
@@ -184,8 +224,10 @@ def fulfilling(
     return run_steps(steps, rows, context).settled().columns[ROW].values
 
 
-def first_word(lane: Lane, word: int, ties: str) -> tuple[int, int]:
+def first_word(lane: Lane, word: int, allowed: int, ties: str) -> tuple[int, int]:
     """The word that a key begins with, given what is said to hold initially; and the conflicts.
+
+    `allowed` has the pairs that groundings allow it.
 
     Several values of a fluent are a conflict: none of them holds if ties break. Their delayed
     effects follow all the same.
@@ -195,20 +237,20 @@ def first_word(lane: Lane, word: int, ties: str) -> tuple[int, int]:
     sources = word
     for group in clashing:
         word = word & ~group if ties == "break" else word
-    word = with_derived(lane, word)
+    word = with_derived(lane, word, allowed)
     for delay in lane.delays:
         if delay.follows_initial and sources >> delay.source & 1:
             word |= 1 << delay.armed
     return word, len(clashing)
 
 
-def with_derived(lane: Lane, word: int) -> int:
-    """A word with the pairs that rows derive from it."""
+def with_derived(lane: Lane, word: int, allowed: int) -> int:
+    """A word with the pairs that rows derive from it, of those that are allowed."""
     is_true = False
     for row in lane.rows:
         if row.op is LaneOp.TERM:
             is_true |= word & row.pos == row.pos and not word & row.neg
         elif row.op is LaneOp.DERIVE:
-            word = word | row.init if is_true else word & ~row.init
+            word = word & ~row.init | (row.init & allowed if is_true else 0)
             is_true = False
     return word

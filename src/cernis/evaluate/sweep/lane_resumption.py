@@ -193,7 +193,7 @@ class _EdgeState:
         for bit, numbers, starts in self._holding:
             words[numbers] |= np.uint64(1 << bit)
             since[numbers, bit] = starts
-        words = _with_derived(lane, words)
+        words = _with_derived(lane, words, keys.allowed)
         implied, listed = (self._arms(count, own) for own in (self._implied, self._listed))
         arms = np.where(listed != UNKNOWN, listed, implied)
         for number, delay in enumerate(lane.delays):
@@ -219,7 +219,7 @@ class _EdgeState:
         return arms
 
 
-def _with_derived(lane: Lane, words: Words) -> Words:
-    distinct, which = np.unique(words, return_inverse=True)
-    derived = np.array([with_derived(lane, word) for word in distinct.tolist()], np.uint64)
-    return derived[which]
+def _with_derived(lane: Lane, words: Words, allowed: Words) -> Words:
+    pairs, which = np.unique(np.column_stack([words, allowed]), axis=0, return_inverse=True)
+    derived = np.array([with_derived(lane, *pair) for pair in pairs.tolist()], np.uint64)
+    return derived[which.ravel()]

@@ -114,7 +114,7 @@ class LaneState(LaneStorage):
             self._grow_keys(max(stop, 2 * len(self._places), 64))
         self.key_count = stop
         numbers = np.arange(first, stop)
-        self._states[first:stop] = np.column_stack([first_words, allowed, allowed])
+        self._states[first:stop] = np.column_stack([first_words, allowed, allowed, first_words])
         if not self._is_wide:
             self._intern_states(first_words, allowed, self._states[first:stop, 0])
         self._edge_arms[first:stop] = self.start
@@ -140,6 +140,12 @@ class LaneState(LaneStorage):
         keys = np.asarray(keys, np.int64)[differs]
         self._states[keys, lane_arrays.ALLOWED_NOW] = allowed[differs]
         self._marks[keys] |= lane_arrays.IS_CHANGED
+        self._forced.append(keys)
+
+    def set_first(self, keys: Integers, words: Words) -> None:
+        """Let some keys begin with other states, as long as the edge is the start."""
+        self._states[keys, lane_arrays.FIRST_NOW] = words
+        self._marks[keys] |= lane_arrays.IS_BEGUN_AGAIN
         self._forced.append(keys)
 
     # -- changes -----------------------------------------------------------------------------

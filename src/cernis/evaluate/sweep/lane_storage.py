@@ -71,7 +71,7 @@ class LaneStorage:
         self._rows: Words = np.zeros(1024, np.uint64)
         self._tags = self._new_tags(1024)
         self._places = np.zeros((0, 4), np.int64)
-        self._states = np.zeros((0, 3), np.uint64)
+        self._states = np.zeros((0, 4), np.uint64)
         self._edge_arms = np.zeros((0, self._delay_count), np.int64)
         known = self._slot_count + self._registers.register_count
         self._edge_since = np.zeros((0, known), np.int64)

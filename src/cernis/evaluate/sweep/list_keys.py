@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.check.model import Relation
+from cernis.evaluate.sweep.joining_keys import JoiningKeys
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.lane_keys import fulfilling
 from cernis.kernels.array_types import Array, Booleans, Bytes, Integers, Words
@@ -28,6 +29,7 @@ class ListKeys:
         self.allowed = np.empty(0, np.uint64)
         """For each key, the outputs that groundings allow."""
         self._filling: int | None = None
+        self._joining = JoiningKeys(program.members, self.of_keys)
 
     def numbers(self, relation: Relation, arguments: list[Array], length: int) -> Integers:
         """The numbers of the keys of rows of a relation."""
@@ -41,6 +43,7 @@ class ListKeys:
 
     def new_keys(self, context: Context) -> Integers:
         """The keys that have been entered since the last time; finds out what they may have."""
+        self._joining.enter(context)
         new = np.arange(len(self.allowed), self.of_keys.count)
         if len(new):
             self.allowed = np.concatenate([self.allowed, self._allowed_words(new, context)])

@@ -43,6 +43,8 @@ class ListTables:
     linked: Matrix
     links: int = 0
     conditions: int = 0
+    has_members: bool = False
+    """May something hold of a key that has no intervals at all?"""
 
     @cached_property
     def reaches(self) -> Integers:
@@ -158,6 +160,8 @@ class ListState:
         self._since[first:stop] = self.start
         self._conditions[: len(conditions), first:stop] = conditions
         self._targets[first:stop], self.key_count = targets, stop
+        if self.tables.has_members:
+            self._forced.append(np.arange(first, stop))
         if self.tables.links and stop > first:
             self._add_linked(int(targets.max()) + 1)
             list_updates.link_keys(first, self._targets[:stop], self._heads, self._chain)

@@ -37,12 +37,13 @@ from cernis.kernels.sweep.lane_tables import (
 )
 from cernis.kernels.sweep.word_bits import ONE, ZERO
 
-EDGE_STATE, ALLOWED, ALLOWED_NOW = np.uint64(0), np.uint64(1), np.uint64(2)
+EDGE_STATE, ALLOWED, ALLOWED_NOW, FIRST_NOW = (np.uint64(column) for column in range(4))
 """The columns of key states: the handle of the state at the edge, what groundings allowed when the
-rows of the key were walked, and what they allow now."""
+rows of the key were walked, what they allow now, and what it is to begin with, if that changes."""
 
-IS_NEW, IS_CHANGED = 1, 2
-"""Marks of keys: nothing of it has been told, or what groundings allow has changed."""
+IS_NEW, IS_CHANGED, IS_BEGUN_AGAIN = 1, 2, 4
+"""Marks of keys: nothing of it has been told; what groundings allow has changed, or what holds
+initially."""
 
 IS_COME, IS_GONE, IS_SIGNAL = 0, 128, 64
 """An output row begins with a bit plus these: an interval or a signal has come, or has gone."""

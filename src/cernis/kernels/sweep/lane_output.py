@@ -14,6 +14,7 @@ from cernis.kernels.sweep.key_calendar import NEVER
 from cernis.kernels.sweep.lane_arrays import (
     EDGE_STATE,
     IS_GONE,
+    IS_NEW,
     IS_SIGNAL,
     NEW_LINE,
     NEW_VALUES,
@@ -246,6 +247,48 @@ def tell_torn(
             put_value(output, written, lane, tags, bit, starts, NEW_VALUES)
             written = emit(output, written, code, key, starts[NEW_LINE, bit], NEVER)
     return written
+
+
+@part
+def tell_cut(
+    log: KeyLog, key: Word, begins: Word, cut: Word, moment: Time, mark: int, output: Matrix,
+    written: Word,
+) -> Word:  # fmt: skip
+    """Tell what a change of groundings makes of determined pairs from the edge on.
+
+    What they no longer allow ends after the edge, as far as it stands; what they allow now begins
+    there.
+    """
+    while cut != ZERO:
+        bit = lowest_bit(cut)
+        cut &= cut - ONE
+        start = log.edge_since[key, np.uint64(log.slots[bit])]
+        if start < moment and not mark & IS_NEW:
+            written = emit(output, written, np.int64(bit), key, start, moment)
+    while begins != ZERO:
+        bit = lowest_bit(begins)
+        begins &= begins - ONE
+        log.edge_since[key, np.uint64(log.slots[bit])] = moment
+    return written
+
+
+@part
+def tell_ended(log: KeyLog, key: Word, ended: Word, output: Matrix, written: Word) -> Word:
+    """Tell of open intervals that have gone."""
+    while ended != ZERO:
+        bit = lowest_bit(ended)
+        ended &= ended - ONE
+        since = log.since[key, np.uint64(log.slots[bit])]
+        written = emit(output, written, np.int64(bit) + IS_GONE, key, since, NEVER)
+    return written
+
+
+@part
+def set_starts(starts: Matrix, bits: Word, moment: Time) -> None:
+    """Note that some bits begin at a point."""
+    while bits != ZERO:
+        starts[NEW_LINE, lowest_bit(bits)] = moment
+        bits &= bits - ONE
 
 
 @part

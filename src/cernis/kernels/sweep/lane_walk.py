@@ -48,6 +48,8 @@ from cernis.kernels.sweep.lane_arrays import (
     CONFLICTS,
     DONE,
     EDGE_STATE,
+    FIRST_NOW,
+    IS_BEGUN_AGAIN,
     IS_CHANGED,
     IS_NEW,
     NEEDS_IDS,
@@ -74,7 +76,10 @@ from cernis.kernels.sweep.lane_output import (
     emit,
     forget_starts,
     known_starts,
+    set_starts,
     settle_starts,
+    tell_cut,
+    tell_ended,
     tell_torn,
     torn_bits,
     write_starts,
@@ -89,6 +94,7 @@ from cernis.kernels.sweep.registers.register_points import (
     moved_after,
     put_value,
 )
+from cernis.kernels.sweep.transition import derived_again
 from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word, lowest_bit
 from cernis.kernels.sweep.word_ids import NO_ID, state_id
 
@@ -186,20 +192,23 @@ def _walk_visits(
         edge_state, old_allowed = states[key, EDGE_STATE], states[key, ALLOWED]
         allowed = states[key, ALLOWED_NOW]
         place = last
-        if mark & IS_CHANGED:
+        if mark & (IS_CHANGED | IS_BEGUN_AGAIN):
             place = head
         elif change_count > ZERO:
             place = first_from(rows, head, last, time_at(news, change))
         old_state = state_at(rows, place - ONE) if place > head else edge_state
-        state, new_edge = old_state, edge_state
-        if mark & IS_CHANGED and rows.ndim == 1:
-            state = state_id(
-                state_words[edge_state + edge_state], allowed, state_words, state_ids, counts
-            )
+        state, new_edge, begins, cut = old_state, edge_state, ZERO, ZERO
+        if mark & (IS_CHANGED | IS_BEGUN_AGAIN):
+            held = state_word(rows, state_words, edge_state)
+            state = states[key, FIRST_NOW] if mark & IS_BEGUN_AGAIN else held
+            state = derived_again(lane, state, allowed)
+            begins, cut = state & ~held & reported, held & ~state & reported
+            if rows.ndim == 1:
+                state = state_id(state, allowed, state_words, state_ids, counts)
+                if state == NO_ID:
+                    status = NEEDS_IDS
+                    break
             new_edge = state
-            if state == NO_ID:
-                status = NEEDS_IDS
-                break
         word = state_word(rows, state_words, state)
         if word & lane[AT_ARMED_BITS] and not find_arms(
             machine, rows, head, place, edge_state, old_allowed, edge_arms, key, base, arms
@@ -207,11 +216,14 @@ def _walk_visits(
             status = NEEDS_IDS
             break
         load_values(lane, tags, edge_since, head, place, key, starts)
+        if begins | cut:
+            written = tell_cut(log, key, begins, cut, edge + tick, mark, output, written)
         begin, segment = place, place
         is_settled, goes_on, same, known = False, True, ZERO, ZERO
 
         if place < last:
             forget_starts(starts, ZERO, reported)
+            set_starts(starts, begins, edge + tick)
             copy_arms(arms)
             while place < last:
                 segment = place
@@ -285,8 +297,10 @@ def _walk_visits(
                 )  # fmt: skip
         else:
             known_starts(since, slots, key, word & reported, starts)
+            set_starts(starts, begins, edge + tick)
             if not mark & IS_NEW:
-                same = word & reported
+                same = word & reported & ~begins
+                written = tell_ended(log, key, cut, output, written)
 
         if status == DONE and goes_on:
             size, state, same, written, due, status = walk_on(

@@ -21,6 +21,7 @@ from cernis.kernels.sweep.lane_tables import (
     ALL,
     ANY,
     ARMED,
+    BLOCK_COUNT,
     BREAK,
     COMMIT,
     DELAY_COUNT,
@@ -59,6 +60,7 @@ _POS, _NEG, _INIT, _TERM, _SIGNAL = (
     np.uint64(column) for column in (POS, NEG, INIT, TERMINATE, SIGNAL)
 )
 _RULE, _COMMIT, _TERM_ROW = np.uint64(RULE), np.uint64(COMMIT), np.uint64(TERM)
+_DERIVE, _BLOCK_COUNT = np.uint64(DERIVE), np.uint64(BLOCK_COUNT)
 _SOURCE, _DUE, _ARMED, _POSTPONABLE, _UNTIL_DUE = (
     np.uint64(column) for column in (SOURCE, DUE, ARMED, POSTPONABLE, UNTIL_DUE)
 )
@@ -202,6 +204,25 @@ def commit(lane: Words, fired: Word, old: Word, allowed: Word) -> tuple[Word, Wo
     return new, armed_now, signals, conflicts
 
 
+@part
+def derived_again(lane: Words, word: Word, allowed: Word) -> Word:
+    """A state word with the bits of its causal statically determined pairs; the others stand."""
+    for block in range(lane[_BLOCK_COUNT]):
+        row, stop = lane[_FIRST_ROWS + block], lane[_FIRST_ROWS + block + ONE]
+        is_met = False
+        while row < stop:
+            op = lane[row + _OP]
+            if op == _TERM_ROW:
+                held = lane[row + _POS]
+                is_met |= (word & held) == held and (word & lane[row + _NEG]) == ZERO
+            elif op == _DERIVE:
+                word &= ~lane[row + _INIT]
+                if is_met:
+                    word |= lane[row + _INIT] & allowed
+            row += _ROW_SIZE
+    return word
+
+
 @kernel("words words words words " + "writable-words " * 4, "nothing")
 def _commit_all(
     lane: Words, fired: Words, words: Words, allowed: Words, new: Words, armed: Words,
@@ -223,7 +244,7 @@ def transitions(
 
 
 def with_derived(tables: LaneTables, word: int, allowed: int) -> int:
-    """A state word with the bits of its causal statically determined pairs; the others stand."""
+    """The twin of `derived_again`."""
     for block in range(len(tables.first_row) - 1):
         rows = tables.blocks[tables.first_row[block] : tables.first_row[block + 1]].tolist()
         if rows[-1][OP] == DERIVE:

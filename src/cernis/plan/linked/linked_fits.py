@@ -314,12 +314,24 @@ class _LinkedAttempt:
             try:
                 if isinstance(planner, PointDefinition):
                     rows[relation] = planner.rows()
+                    _check_initials(rows[relation])
                 else:
-                    statics.update({pair.instance: pair for pair in planner.pairs()})
+                    statics.update({pair.instance: pair for pair in self._pairs(planner)})
             except NotSweptError as error:
                 self._note_all(number, relation, error.reason)
         if not self.reasons:
             self._build(number, rows, statics)
+
+    def _pairs(self, planner: StaticDefinition) -> list[StaticPair]:
+        """The formulas of a definition; words at the edge are not decided again."""
+        pairs = planner.pairs()
+        for pair in pairs:
+            goals = [goal for grounding in pair.groundings for goal in grounding.goals]
+            if pair.members is not None:
+                raise NotSweptError("holds where nothing else does, for all its members", pair.span)
+            if self._search.facts.grows_goals(goals):
+                raise NotSweptError("has groundings by a domain that grows", pair.span)
+        return pairs
 
     def _build(
         self, number: int, rows: dict[Relation, DefinitionRows],
@@ -429,3 +441,12 @@ def _received(instance: Instance, draft: KindDraft, received: Relation) -> Insta
     size = len(draft.keys[instance.relation])
     count = received.arity - (instance.relation.arity - size)
     return Instance(received, (*[None] * count, *instance.arguments[size:]))
+
+
+def _check_initials(rows: DefinitionRows) -> None:
+    """What holds initially is asked once, when instances are first met."""
+    for _, initial in rows.initials:
+        if initial.grows:
+            raise NotSweptError(
+                "holds initially for members of a domain that grows", initial.rule.span
+            )

@@ -324,7 +324,8 @@ class PointDefinition:
         allowed = scope.allowed.get(value.name)
         if allowed is None or (known is not None and known <= allowed):
             return
-        if scope.is_of_instances(value.name) or self.definition.ending_values is not None:
+        ending = self.definition.ending_values
+        if scope.is_of_instances(value.name) or (ending and allowed.issuperset(ending)):
             return
         if self.are_starts_asked:
             raise NotSweptError(
@@ -332,20 +333,17 @@ class PointDefinition:
                 "for its initiations",
                 rule.span,
             )
-        outside = tuple(
-            Filter(Compound("\\==", (value, term)), False, rule.span)
-            for term in sorted(allowed, key=repr)
-        )
-        body = replace(scope.body, conditions=(*scope.body.conditions, *outside))
+        bodies = _bodies_outside(scope.body, value, allowed, ending, rule.span)
         others = {
             frozenset((name, term) for name, term in values.items() if name != value.name): None
             for values in assignments
         } or {frozenset(): None}
         for each in others:
             values = dict(each)
-            for row in self.translator.rows(body, values, scope.key_names):
-                pattern = pattern_of(scope.head[:-1], self.positions, values)
-                yield ChangeRow(replace(row, span=rule.span), ended=(*pattern, None))
+            for body, more in bodies:
+                for row in self.translator.rows(body, {**values, **more}, scope.key_names):
+                    pattern = pattern_of(scope.head[:-1], self.positions, values)
+                    yield ChangeRow(replace(row, span=rule.span), ended=(*pattern, None))
 
     # -- what holds initially, and delays ---------------------------------------------------
 
@@ -360,14 +358,34 @@ class PointDefinition:
             raise NotSweptError("holds initially for all members of a domain", rule.span)
         allowed = self.grounded.of(rule.head, self.definition.groundings)
         scope = self.translator.scope(body, head, self.positions, key_names, allowed=allowed)
+        grows = self.translator.facts.grows(rule.steps)
+        has_delays = any(isinstance(each, Delay) for each in self.definition.rules)
+        if grows and (has_delays or self.is_register):
+            raise NotSweptError(
+                "has delayed effects, or any value, initially for members of a domain that grows",
+                rule.span,
+            )
         for values in scope.assignments(self.translator.known, self.translator.facts):
-            initial = LaneInitial(-1, rule, tuple(sorted(values.items())))
+            initial = LaneInitial(-1, rule, tuple(sorted(values.items())), grows)
             yield self._instance(head, values), initial
 
     def _delays(self) -> list[DelayDraft]:
         delays = [rule for rule in self.definition.rules if isinstance(rule, Delay)]
         known = self.translator.known.of.get(self.definition.relation, {})
         return delays_of(delays, list(known), self.positions, self.translator.facts)
+
+
+def _bodies_outside(
+    body: ConjunctiveBody, value: Variable, allowed: frozenset[Term],
+    ending: tuple[Term, ...] | None, span: Span,
+) -> list[tuple[ConjunctiveBody, Values]]:  # fmt: skip
+    """A body for values that are not allowed; where only some values end others, one for each."""
+    if ending is not None:
+        return [(body, {value.name: term}) for term in ending if term not in allowed]
+    outside = tuple(
+        Filter(Compound("\\==", (value, term)), False, span) for term in sorted(allowed, key=repr)
+    )
+    return [(replace(body, conditions=(*body.conditions, *outside)), {})]
 
 
 def carrier_of(row: RowBody, name: str, span: Span) -> FiredBit:

@@ -141,12 +141,14 @@ class SweepSearch:
     def _planned(self, stage: Stage) -> _PlannedStage:
         """What of a stage goes with the sweep, by the key that it has."""
         definitions = [d for stratum in stage.strata for d in stratum.definitions]
-        distinct = {definition.relation: definition for definition in definitions}
-        reasons = dict(self._unfit_at_once(stage, definitions))
+        distinct: dict[Relation, list[Definition]] = {}
+        for definition in definitions:
+            distinct.setdefault(definition.relation, []).append(definition)
+        reasons = dict(self._unfit_at_once(stage, distinct))
         lists: set[Relation] = set()
         registers: set[Relation] = set()
         while True:
-            candidates = {d.relation: d for d in definitions if d.relation not in reasons}
+            candidates = {r: parts for r, parts in distinct.items() if r not in reasons}
             attempt = _Attempt(
                 self, stage, candidates, frozenset(lists & candidates.keys()),
                 frozenset(registers & candidates.keys()), self._walked.isdisjoint(distinct),
@@ -160,8 +162,8 @@ class SweepSearch:
         known = attempt.known.of
         ways = _ways(attempt)
         verdicts = [
-            _verdict(definition, reasons, ways, definition.relation in registers)
-            for definition in distinct.values()
+            _verdict(parts[0], reasons, ways, relation in registers)
+            for relation, parts in distinct.items()
         ]
         return _PlannedStage(
             stage,
@@ -171,24 +173,22 @@ class SweepSearch:
         )
 
     def _unfit_at_once(
-        self, stage: Stage, definitions: list[Definition]
+        self, stage: Stage, definitions: Mapping[Relation, list[Definition]]
     ) -> Iterator[tuple[Relation, _Reason]]:
-        seen: set[Relation] = set()
         keys = dict(stage.keys)
-        for definition in definitions:
-            relation, span = definition.relation, span_of(definition)
+        for relation, parts in definitions.items():
+            span = span_of(parts[0])
             if relation in self._walked:
                 yield relation, _Reason("is walked by another key", span)
             elif stage.linked_by is not None:
                 yield relation, _Reason("has no key: what it reads meets over links", span)
-            elif any(isinstance(rule, Match) for rule in definition.rules):
+            elif any(isinstance(rule, Match) for part in parts for rule in part.rules):
                 yield relation, _Reason("is an event pattern", span)
-            elif relation in seen or relation not in self._keyed:
+            elif relation not in self._keyed or not _is_one(parts):
                 yield relation, _Reason("has values of several kinds", span)
             elif relation not in keys:
                 named = " and ".join(stage.key)
                 yield relation, _Reason(f"has not both {named}, by which others are walked", span)
-            seen.add(relation)
 
     # -- what an attempt asks ---------------------------------------------------------------
 
@@ -339,11 +339,20 @@ def _verdict(
     return Verdict(relation, SweepWay.COLUMNS, reason.text, reason.span)
 
 
+_Planners = list[tuple[Relation, PointDefinition | StaticDefinition]]
+"""What plans each definition of some relations; one whose values differ may have several."""
+
+
+def _is_one(parts: list[Definition]) -> bool:
+    """Can the definitions of a relation be planned? Several must all be over intervals."""
+    return len(parts) == 1 or all(part.kind == FluentKind.STATIC for part in parts)
+
+
 class _Attempt:
     """One try to plan some definitions together, of which some are lists."""
 
     def __init__(
-        self, search: SweepSearch, stage: Stage, candidates: dict[Relation, Definition],
+        self, search: SweepSearch, stage: Stage, candidates: dict[Relation, list[Definition]],
         of_lists: frozenset[Relation], registers: frozenset[Relation], may_have_lists: bool,
     ) -> None:  # fmt: skip
         self.candidates = candidates
@@ -368,7 +377,7 @@ class _Attempt:
     def run(self) -> bool:
         """Plan all; if it is not done, something is not to be tried again as it was."""
         self._look_at_reads()
-        planners = {} if self._is_refuted else self._planners()
+        planners = [] if self._is_refuted else self._planners()
         if not self._is_refuted:
             self._find_instances(planners)
         if not self._is_refuted:
@@ -380,7 +389,7 @@ class _Attempt:
         return bool(self.reasons or self.new_lists or self.new_registers)
 
     def _note(self, relation: Relation, error: NotSweptError) -> None:
-        definition = self.candidates[relation]
+        definition = self.candidates[relation][0]
         is_static = definition.kind == FluentKind.STATIC
         may_be_list = is_static and self._may_have_lists and relation not in self._of_lists
         if isinstance(error, NotCausalError) and may_be_list:
@@ -409,8 +418,8 @@ class _Attempt:
 
     def _look_at_reads(self) -> None:
         """Definitions come after those they read, so one pass finds nearly all reasons."""
-        for relation, definition in self.candidates.items():
-            for part in self._search.read_by(definition):
+        for relation, definitions in self.candidates.items():
+            for part in (each for d in definitions for each in self._search.read_by(d)):
                 if relation not in self._of_lists:
                     self._look_at(relation, part)
                 elif part.relation in self.reasons or self._readable(part.relation) is None:
@@ -433,28 +442,33 @@ class _Attempt:
     def _is_known(self, relation: Relation) -> bool:
         return relation in self.candidates or relation in self._translator.records
 
-    def _planners(self) -> dict[Relation, PointDefinition | StaticDefinition]:
-        planners: dict[Relation, PointDefinition | StaticDefinition] = {}
+    def _planners(self) -> _Planners:
+        """The planners of all definitions, in the order of the stage."""
+        planners: _Planners = []
         search, translator = self._search, self._translator
-        for relation, definition in self.candidates.items():
+        for relation, definition in self._in_order():
             if definition.kind == FluentKind.STATIC:
-                planners[relation] = StaticDefinition(
+                planners.append((relation, StaticDefinition(
                     definition, translator, search.grounded,
                     (*self.candidates, *search.earlier_instances()),
-                )  # fmt: skip
+                )))  # fmt: skip
             else:
-                planners[relation] = PointDefinition(
+                planners.append((relation, PointDefinition(
                     definition, translator, search.grounded, search.is_asked(relation, False),
                     search.is_asked(relation, True), search.named_values(relation),
-                )  # fmt: skip
+                )))  # fmt: skip
         return planners
 
-    def _find_instances(
-        self, planners: Mapping[Relation, PointDefinition | StaticDefinition]
-    ) -> None:
+    def _in_order(self) -> Iterator[tuple[Relation, Definition]]:
+        for stratum in self._stage.strata:
+            for definition in stratum.definitions:
+                if definition.relation in self.candidates:
+                    yield definition.relation, definition
+
+    def _find_instances(self, planners: _Planners) -> None:
         for _ in range(_MOST_ROUNDS):
             is_new = False
-            for relation, planner in planners.items():
+            for relation, planner in planners:
                 try:
                     for instance in list(planner.instances()):
                         is_new |= self.known.add(instance)
@@ -466,19 +480,21 @@ class _Attempt:
 
     # -- lanes and lists --------------------------------------------------------------------
 
-    def _assemble(self, planners: Mapping[Relation, PointDefinition | StaticDefinition]) -> None:
+    def _assemble(self, planners: _Planners) -> None:
         rows: dict[Relation, DefinitionRows] = {}
         statics: dict[Instance, StaticPair] = {}
         in_lanes = frozenset(self.candidates) - self._of_lists
         lists = ListPlanner(self._stage.key, self._stage.number, self._readable, in_lanes)
-        for relation, planner in planners.items():
+        for relation, planner in planners:
             try:
                 if isinstance(planner, PointDefinition):
                     rows[relation] = planner.rows()
                 elif relation in self._of_lists:
                     lists.add(planner)
                 else:
-                    statics.update({pair.instance: pair for pair in planner.pairs()})
+                    for pair in planner.pairs():
+                        if statics.setdefault(pair.instance, pair) is not pair:
+                            raise NotSweptError("decides one pair in two ways", pair.span)
             except NotSweptError as error:
                 self._note(relation, error)
         if not self._is_refuted:
@@ -498,7 +514,9 @@ class _Attempt:
         if self._is_refuted:
             return
         groundings = {pair.instance.relation: pair.groundings for pair in statics.values()}
-        builder = LaneBuilder(self._search.settings(self._stage), rows, groundings)
+        members = {pair.instance.relation: pair.members for pair in statics.values()
+                   if pair.members is not None}  # fmt: skip
+        builder = LaneBuilder(self._search.settings(self._stage), rows, groundings, members)
         for part in parts_apart(ordered):
             left_out = builder.too_much(part)
             for relation in left_out:

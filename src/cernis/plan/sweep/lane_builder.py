@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from cernis.check.model import Grounding, Relation
@@ -11,6 +11,7 @@ from cernis.knowledge.digraphs import DisjointSets
 from cernis.plan.logical import Scan
 from cernis.plan.sweep.definition_rows import DefinitionRows
 from cernis.plan.sweep.held_values import open_bit
+from cernis.plan.sweep.key_members import KeyMembers
 from cernis.plan.sweep.lane_blocks import Block, DraftRow, armed_bit, due_bit, register_bit
 from cernis.plan.sweep.lane_rules import pair_bit
 from cernis.plan.sweep.lanes import (
@@ -145,6 +146,8 @@ class LaneBuilder:
     rows: Mapping[Relation, DefinitionRows]
     groundings: Mapping[Relation, tuple[Grounding, ...]]
     """Those of statically determined fluents."""
+    members: Mapping[Relation, KeyMembers] = field(default_factory=dict)
+    """By statically determined fluent: keys of which it may hold though nothing else does."""
 
     def lane(self, blocks: Sequence[Block]) -> Lane:
         """The lane, if it has no more bits and blocks than a word."""
@@ -184,6 +187,7 @@ class LaneBuilder:
                 for each in drafts for instance, initial in each.initials
             ),
             self.settings.ties, self.settings.tick, registers, _guards(numbers, registers),
+            tuple(self.members[relation] for relation in relations if relation in self.members),
         )  # fmt: skip
 
     def _key_of(self, relation: Relation) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from cernis.syntax.tree import Atom, Compound, Term, Variable
 
 if TYPE_CHECKING:
     from cernis.plan.linked.linked_plans import LinkedProgram
+    from cernis.plan.sweep.key_members import KeyMembers
 
 Steps = tuple[PointOperator, ...]
 Arguments = tuple[Term | None, ...]
@@ -273,6 +274,8 @@ class LaneInitial:
     bit: int
     rule: InitialPoints
     values: tuple[tuple[str, Term], ...] = ()
+    grows: bool = False
+    """Does it ask for members of a domain that grows with the input?"""
 
     @property
     def head(self) -> Pair:
@@ -309,6 +312,8 @@ class Lane:
     registers: tuple[LaneRegister, ...] = ()
     """Of fluents that take any value; their open bits are the last of the state."""
     guards: tuple[LaneGuard, ...] = ()
+    members: tuple[KeyMembers, ...] = ()
+    """Keys of which something may hold though nothing has happened to them."""
 
     @property
     def blocks(self) -> Iterator[tuple[LaneRow, ...]]:
@@ -474,6 +479,8 @@ class ListProgram:
     outputs: tuple[ListOutput, ...]
     links: tuple[ListLink, ...] = ()
     conditions: tuple[ListCondition, ...] = ()
+    members: tuple[KeyMembers, ...] = ()
+    """Keys of which something may hold without any source."""
 
 
 # -- the plan --------------------------------------------------------------------------------

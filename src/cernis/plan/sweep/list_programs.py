@@ -15,6 +15,7 @@ from cernis.plan.logical import Combine, Fetch, IntervalRule, Require
 from cernis.plan.sweep.definition_rows import key_names_of
 from cernis.plan.sweep.delay_plans import in_units
 from cernis.plan.sweep.fact_values import constants_in
+from cernis.plan.sweep.key_members import KeyMembers, members_of
 from cernis.plan.sweep.lane_rules import pair_bit
 from cernis.plan.sweep.lanes import (
     MOST_BITS,
@@ -100,6 +101,7 @@ class ListPlanner:
     _outputs: dict[Instance, ListOutput] = field(default_factory=dict)
     _definitions: list[Relation] = field(default_factory=list)
     _linked: set[Relation] = field(default_factory=set)
+    _members: dict[Relation, KeyMembers] = field(default_factory=dict)
 
     def program(self) -> ListProgram | None:
         """The program of all definitions that were added; None if there are none."""
@@ -108,12 +110,13 @@ class ListPlanner:
         return ListProgram(
             tuple(self._definitions), frozenset(self._linked), self.key, self._slots,
             tuple(self._sources.values()), tuple(self._rows), tuple(self._outputs.values()),
-            tuple(self._links), tuple(self._conditions),
+            tuple(self._links), tuple(self._conditions), tuple(self._members.values()),
         )  # fmt: skip
 
     def add(self, static: StaticDefinition) -> None:
         """Write the rows of a definition; those it reads must have been added before."""
-        self._definitions.append(static.definition.relation)
+        if static.definition.relation not in self._definitions:
+            self._definitions.append(static.definition.relation)
         slots: dict[Instance, int] = {}
         for rule in static.rules():
             for values in self.assignments(static, rule):
@@ -129,6 +132,8 @@ class ListPlanner:
         if not slots:
             raise NotSweptError("can never hold", static.definition.rules[0].span)
         for instance, slot in slots.items():
+            if instance in self._outputs:
+                raise NotSweptError("decides one pair in two ways", static.definition.rules[0].span)
             self._add_output(static, instance, slot)
 
     def _add_output(self, static: StaticDefinition, instance: Instance, slot: int) -> None:
@@ -163,6 +168,21 @@ class ListPlanner:
                 for term in _limit_values(static, name, conditions, values, rule.span)
             ]
         return assignments
+
+    def add_members(self, static: StaticDefinition, span: Span) -> None:
+        """Let the program know keys that have no lists of their own."""
+        if self._linked:
+            raise NotSweptError("may hold where no list of its own key does", span)
+        definition = static.definition
+        self._members[definition.relation] = members_of(
+            definition.relation, static.positions, definition.groundings, span
+        )
+
+    def decided(self, instance: Instance, span: Span) -> int:
+        """The slot of a pair of the program, which must have been decided before."""
+        if instance not in self._outputs:
+            raise NotSweptError(f"reads {instance.relation} before it is decided", span)
+        return self._outputs[instance].slot
 
     # -- sources ----------------------------------------------------------------------------
 
@@ -264,7 +284,7 @@ class _RulePlanner:
                 required.append(step)
         result = self._lists[self.rule.output]
         if not result.is_of_key:
-            raise NotSweptError("may hold where no list of its own key does", self.rule.span)
+            self.planner.add_members(self.static, self.rule.span)
         self._check_required(required, result)
         return self._meeting_conditions(self._slot_of(result, self.rule.span))
 
@@ -312,7 +332,10 @@ class _RulePlanner:
         if link is None and pair.relation in self.planner.in_lanes:
             formula = tuple(FormulaTerm(pos=frozenset([pair_bit(each)])) for each in matches)
             return _List(inside, is_of_key, formula)
-        slots = [self.planner.source(each, positions, link) for each in matches]
+        if link is None and relation.stage == self.planner.stage:
+            slots = [self.planner.decided(each, pair.span) for each in matches]
+        else:
+            slots = [self.planner.source(each, positions, link) for each in matches]
         return _List(inside, is_of_key, slot=self.planner.united(slots, step.span))
 
     def _link(self, pair: Pair, stage: int | None, positions: tuple[int, ...]) -> int | None:

@@ -23,6 +23,7 @@ from cernis.plan.logical import (
 from cernis.plan.sweep.definition_rows import key_names_of
 from cernis.plan.sweep.fact_values import constants_in
 from cernis.plan.sweep.grounded_values import GroundedValues
+from cernis.plan.sweep.key_members import KeyMembers, members_of
 from cernis.plan.sweep.lane_rules import BodyTranslator, pair_bit
 from cernis.plan.sweep.lanes import OPEN, StateBit, StateKind
 from cernis.plan.sweep.record_tests import NEVER, ConditionSplit
@@ -135,6 +136,8 @@ class StaticPair:
     formula: Formula
     groundings: tuple[Grounding, ...] = ()
     span: Span = NOWHERE
+    members: KeyMembers | None = None
+    """Keys of which it may hold though nothing else does."""
 
 
 @dataclass(slots=True)
@@ -233,15 +236,14 @@ class StaticDefinition:
             for values in self.assignments(rule):
                 formula = self._formula(rule, values)
                 formulas.setdefault(self.instance(rule, values), []).append(formula)
-        spans = [rule.span for rule in self.definition.rules]
-        pairs = [
-            StaticPair(instance, either(each), self.definition.groundings, spans[0])
-            for instance, each in formulas.items()
-        ]
-        for pair in pairs:
-            if any(all(b.kind is StateKind.FACT for b in term.pos) for term in pair.formula):
-                raise NotSweptError("holds where nothing else does, for all its members", pair.span)
-        return pairs
+        return [self._pair(instance, either(each)) for instance, each in formulas.items()]
+
+    def _pair(self, instance: Instance, formula: Formula) -> StaticPair:
+        groundings, span = self.definition.groundings, self.definition.rules[0].span
+        members = None
+        if any(all(bit.kind is StateKind.FACT for bit in term.pos) for term in formula):
+            members = members_of(self.definition.relation, self.positions, groundings, span)
+        return StaticPair(instance, formula, groundings, span, members)
 
     def _formula(self, rule: IntervalRule, values: Values) -> Formula:
         key_names = key_names_of(rule.head, self.positions)
