@@ -68,7 +68,8 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
     "spark": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan", "program"}
         | {"kernels", "tables", "operators", "records", "evaluate", "answers", "session", "geo"}
-        | {"pages"}
+        # Workers must have the version of the driver.
+        | {"pages", "__version__"}
     ),
     # What users expect of their rules, against what comes of them.
     "testing": frozenset(
@@ -80,6 +81,8 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
         {"source", "errors", "syntax", "check", "plan", "program", "tables", "session", "pages"}
     ),
     "cli": ANYTHING,
+    # A text in `cernis/__init__.py`.
+    "__version__": frozenset(),
     # `cernis/__init__.py` offers what the layers have; tests/test_import.py keeps it light.
     "__init__": ANYTHING,
     "__main__": frozenset({"cli"}),
