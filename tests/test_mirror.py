@@ -72,6 +72,7 @@ REACHED: dict[str, str] = {
     "evaluate.probabilities.proofs": "agreement/test_random_uncertain_programs.py",
     "evaluate.probabilities.tracked_probabilities": "session/test_uncertain_session.py",
     "evaluate.probabilities.uncertain_cycles": "agreement/test_random_uncertain_programs.py",
+    "evaluate.probabilities.uncertain_edges": "agreement/test_random_uncertain_programs.py",
     "evaluate.probabilities.uncertain_events": "agreement/test_random_uncertain_programs.py",
     "evaluate.probabilities.uncertain_fluents": "agreement/test_random_uncertain_programs.py",
     "evaluate.probabilities.uncertain_records": "agreement/test_uncertain_cases.py",

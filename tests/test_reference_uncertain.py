@@ -271,7 +271,6 @@ def test_nothing_that_cannot_hold_is_told() -> None:
         "holdsFor(f=true, I) :- holdsFor(g=true, J), intDurGreater(J, 3, I).",
         "fi(f=true, f=false, 10).",
         "0.5::initiatedAt(f=true, T) :- happensAt(a, T).",
-        "initiatedAt(f=true, T) :- happensAt(start(g=true), T).",
     ],
 )
 def test_what_is_not_defined_is_refused(rules: str) -> None:

@@ -136,6 +136,14 @@ def courses(rules: str, text: str) -> dict[str, dict[int, float]]:
     return found
 
 
+EDGES = """
+initiatedAt(begun(X)=true, T) :- happensAt(start(f(X)=on), T), happensAt(a(X), T).
+terminatedAt(begun(X)=true, T) :- happensAt(end(f(X)=on), T).
+initiatedAt(over(X)=V, T) :- happensAt(end(g(X)=V), T), \\+ holdsAt(f(X)=on, T).
+initiatedAt(quiet(X)=true, T) :- happensAt(b(X), T), \\+ happensAt(start(h(X)=_), T).
+"""
+
+
 DECLARED = "points(near(_)=_).\n"
 
 
@@ -150,6 +158,14 @@ def test_as_the_sum_over_possible_worlds(seed: int, cyclic: bool) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_statically_determined_fluents(seed: int) -> None:
     drawn = Drawn(seed, cyclic=seed % 3 == 0, static=True)
+    print(f"seed {seed}\n{drawn.rules}\n{drawn.text()}")
+    _compare(courses(DECLARED + drawn.rules, drawn.text()), drawn.reference())
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_starts_and_ends(seed: int) -> None:
+    drawn = Drawn(seed, cyclic=seed % 2 == 1)
+    drawn.rules += EDGES
     print(f"seed {seed}\n{drawn.rules}\n{drawn.text()}")
     _compare(courses(DECLARED + drawn.rules, drawn.text()), drawn.reference())
 
@@ -198,6 +214,34 @@ def problog_probability(program: str, query: str) -> float:
         model = PrologString(f"{program}\nquery({query}).")
         result = problog.get_evaluatable().create_from(model).evaluate()
     return float(next(iter(result.values()), 0.0))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_problog_agrees_on_starts_and_ends(seed: int) -> None:
+    """Of one fluent over records of three events."""
+    chance = random.Random(seed)
+    print(f"seed {seed}")
+    facts = [(round(chance.random(), 3), name, time) for time in (1, 2, 3, 4) for name in EVENTS]
+    rules = """
+        initiatedAt(f=true, T) :- happensAt(a, T).
+        terminatedAt(f=true, T) :- happensAt(b, T), \\+ happensAt(c, T).
+        initiatedAt(s=true, T) :- happensAt(start(f=true), T), happensAt(c, T).
+        initiatedAt(e=true, T) :- happensAt(end(f=true), T).
+    """
+    oracle = [f"{p}::{name}({time})." for p, name, time in facts]
+    oracle.append("0.0::holds(1). broken(T) :- b(T), \\+ c(T).")
+    oracle.append("holds(T) :- T > 1, P is T - 1, a(P).")
+    oracle.append("holds(T) :- T > 1, P is T - 1, holds(P), \\+ broken(P).")
+    oracle.append("starts(T) :- S is T + 1, \\+ holds(T), holds(S), c(T).")
+    oracle.append("ends(T) :- S is T + 1, holds(T), \\+ holds(S).")
+    text = "".join(f"{p}::{name}|{time}|{time}\n" for p, name, time in facts)
+    found = courses(rules, text)
+    for fluent, edge in (("s=true", "starts"), ("e=true", "ends")):
+        none = 1.0
+        for time in (1, 2, 3, 4):
+            none *= 1 - problog_probability("\n".join(oracle), f"{edge}({time})")
+            # Later ones count as independent of earlier ones, as inertia has it.
+            assert found.get(fluent, {}).get(time + 1, 0.0) == pytest.approx(1 - none, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -22,8 +22,11 @@ proof first asks for it. The probabilities of the worlds in which the answer is 
 Statically determined fluents follow from their parts, point by point: `uncertain_statics.py`.
 What rests on them takes them as independent facts of the point.
 
-Not defined under uncertainty, and refused: delayed effects, `start` and `end` of fluents, durations
-and relations between intervals, probabilities on clauses other than `initially`.
+A simple fluent starts at a point if it does not hold there and holds a tick later; it ends if it
+holds there and does not a tick later.
+
+Not defined under uncertainty, and refused: delayed effects, durations and relations between
+intervals, probabilities on clauses other than `initially`.
 """
 
 from __future__ import annotations
@@ -413,7 +416,25 @@ class Run:
         return self.world[fact]
 
     def _events(self, goal: Term) -> Iterator[Term]:
-        return self._given(goal, "given_event")
+        yield from self._given(goal, "given_event")
+        assert isinstance(goal, Compound)
+        if functor(goal.args[0]) in (("start", 1), ("end", 1)):
+            yield from self._edges(goal)
+
+    def _edges(self, goal: Compound) -> Iterator[Term]:
+        """Starts and ends: the pairs whose holding differs between now and a tick later."""
+        edge, pair = functor(goal.args[0])[0], children(goal.args[0])[0]
+        if self.is_static(pair):
+            raise UnsupportedError(f"{edge} of a statically determined fluent")
+        asked = Compound("initiatedAt", (pair, Number(self.now)))
+        initiated = [substitute(pair, env) for env in self.solver.solve([asked], {})]
+        known = [*self.carried, *filter(is_ground, initiated)]
+        for each in sorted(set(known), key=compact):
+            if unify(pair, each, {}) is None or self.is_static(each) or not self.exists(each):
+                continue
+            before, after = self._holds(each), self._goes_on(each)(self.world)
+            if before != after and after == (edge == "start"):
+                yield Compound(goal.functor, (Compound(edge, (each,)), Number(self.now)))
 
     def _fluents(self, goal: Term) -> Iterator[Term]:
         yield from self._given(goal, "given_fluent")
@@ -527,15 +548,7 @@ def _refuse(clauses: Sequence[Clause]) -> None:
             raise UnsupportedError(f"{name[0]}/{name[1]} is not defined under uncertainty")
         if clause.probability is not None and name != ("initially", 1):
             raise UnsupportedError("only `initially` may carry a probability")
-        if any(_is_edge(term) for literal in clause.body for term in walk(literal)):
-            raise UnsupportedError("start and end are not defined under uncertainty")
     static_rules(clauses)
-
-
-def _is_edge(term: Term) -> bool:
-    """Is it `start(F=V)` or `end(F=V)`?"""
-    is_call = isinstance(term, Compound) and functor(term) in (("start", 1), ("end", 1))
-    return is_call and functor(children(term)[0]) == ("=", 2)
 
 
 def _directive(items: Iterable[Item], name: str) -> str | None:

@@ -147,6 +147,10 @@ class Uncertainty:
     """Uncertain fluents whose initiations and terminations are tables."""
     ended: set[Relation] = field(default_factory=set)
     """The watched fluents that have a rule which ends any value."""
+    bounded: frozenset[Relation] = frozenset()
+    """Fluents whose starts or ends rules ask for."""
+    edged: set[Relation] = field(default_factory=set)
+    """Those of them that are uncertain, and whose starts and ends are tables."""
     is_exact: bool = False
     """Are pairs that rules relate carried together, by their joint distribution?"""
     lasting: list[Integers] = field(default_factory=list)
@@ -193,6 +197,11 @@ def changes_relation(relation: Relation, initiates: bool) -> Relation:
     """The initiations or terminations of an uncertain fluent: arguments, value and literal."""
     kind = "initiations" if initiates else "terminations"
     return Relation(f"{kind} of {relation.name}", relation.arity + 2)
+
+
+def edge_relation(relation: Relation, edge: str) -> Relation:
+    """The starts or ends of an uncertain fluent: arguments, value and literal."""
+    return Relation(f"{edge} of {relation.name}", relation.arity + 2)
 
 
 def literal_table(table: EventTable, literals: Integers) -> EventTable:
@@ -316,11 +325,14 @@ class Prover:
             return Event(with_literals(occurrence.relation), (*occurrence.args, literal))
         pair = occurrence.pair
         if isinstance(occurrence, Boundary):
-            raise UnsupportedError(
-                f"{occurrence.edge}({pair.relation}) is not defined: under uncertainty a fluent "
-                "has a probability at each point, and no start or end; a statically determined "
-                "fluent that is made of it has both"
-            )
+            if pair.relation not in self._uncertainty.edged or occurrence.edge == "startI":
+                raise UnsupportedError(
+                    f"{occurrence.edge}({pair.relation}) is not defined over uncertain records: "
+                    "start and end are, of simple fluents, in rules that these do not depend on "
+                    "in turn; a statically determined fluent that is made of it has both, too"
+                )
+            relation = edge_relation(pair.relation, occurrence.edge)
+            return Event(relation, (*pair.args, pair.value, literal))
         assert isinstance(occurrence, Changes)
         relation = changes_relation(pair.relation, occurrence.initiates)
         return Event(relation, (*pair.args, pair.value, literal))

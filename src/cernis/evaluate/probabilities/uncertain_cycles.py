@@ -36,6 +36,7 @@ from cernis.evaluate.probabilities.proofs import (
     changes_relation,
     with_literals,
 )
+from cernis.evaluate.probabilities.uncertain_edges import put_edges
 from cernis.evaluate.probabilities.uncertain_events import evaluate_event
 from cernis.evaluate.probabilities.uncertain_facts import conjunctions, stacked
 from cernis.evaluate.probabilities.uncertain_fluents import (
@@ -86,6 +87,8 @@ def evaluate_cycle(
         uncertainty.enter_courses(actions_of_fluent.relation, courses)
         cycle.keep_facts(actions_of_fluent.relation, courses)
         courses_by_fluent[actions_of_fluent.relation] = courses
+        if actions_of_fluent.relation in uncertainty.bounded:
+            put_edges(actions_of_fluent, context, uncertainty)
     return courses_by_fluent
 
 
@@ -166,7 +169,8 @@ class _Cycle:
 
     def keep_facts(self, relation: Relation, courses: Courses) -> None:
         """Let later rules use the facts that events of the cycle rest on."""
-        if self._events or relation in self._uncertainty.watched:
+        read = self._uncertainty.watched | self._uncertainty.bounded
+        if self._events or any(definition.relation in read for definition in self._fluents):
             known = CarriedFacts(self._awaited[relation], courses)
             known.fill(self._uncertainty.facts)
             self._uncertainty.fluents[relation].known = known

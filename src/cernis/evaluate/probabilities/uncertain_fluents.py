@@ -17,6 +17,7 @@ from cernis.evaluate.probabilities.proofs import (
     changes_relation,
     with_literals,
 )
+from cernis.evaluate.probabilities.uncertain_edges import put_edges
 from cernis.evaluate.probabilities.uncertain_events import put_happenings
 from cernis.evaluate.probabilities.uncertain_facts import Conjunctions, stacked
 from cernis.evaluate.probabilities.uncertain_terminations import TerminationKind
@@ -341,4 +342,6 @@ def evaluate_fluent(
     since = first_point(context, uncertainty)
     courses = courses_of(groups, after, fluent_actions.pairs, since, context.window.tick)
     uncertainty.enter_courses(definition.relation, courses)
+    if definition.relation in uncertainty.bounded:
+        put_edges(fluent_actions, context, uncertainty)
     return courses

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from cernis.check.model import FluentKind, Pair, Relation
+from cernis.check.model import Boundary, FluentKind, Pair, Relation
 from cernis.errors import DataError
 from cernis.evaluate.columns.strata import evaluate_definition, evaluate_stratum, refuse_unsupported
 from cernis.evaluate.probabilities.circuits import Circuits
@@ -14,6 +14,7 @@ from cernis.evaluate.probabilities.courses import Courses, Pairs, beside
 from cernis.evaluate.probabilities.credible.credible_tables import CredibleTable, maximal_table
 from cernis.evaluate.probabilities.proofs import Uncertainty
 from cernis.evaluate.probabilities.uncertain_cycles import evaluate_cycle
+from cernis.evaluate.probabilities.uncertain_edges import bounded_fluents
 from cernis.evaluate.probabilities.uncertain_events import evaluate_event
 from cernis.evaluate.probabilities.uncertain_fluents import evaluate_fluent
 from cernis.evaluate.probabilities.uncertain_records import add_events, add_fluent, add_predicates
@@ -38,6 +39,13 @@ def _depends(stratum: Stratum, others: list[Stratum]) -> bool:
     defined = {relation for other in others for relation in other.relations}
     spoken = SpokenRelations.of(tuple(d.rules for d in stratum.definitions))
     return bool(defined & (spoken.events | spoken.fluents))
+
+
+def _asks_for_edges(stratum: Stratum, others: list[Stratum]) -> bool:
+    """Do the rules of a stratum ask for starts or ends of fluents that others define?"""
+    defined = {relation for other in others for relation in other.relations}
+    parts = parts_of(tuple(definition.rules for definition in stratum.definitions))
+    return any(isinstance(part, Boundary) and part.pair.relation in defined for part in parts)
 
 
 CredibleIntervals: TypeAlias = Callable[[Relation, Courses], CredibleTable]
@@ -66,6 +74,7 @@ class UncertainQuery:
             watched=set(plan.roles.watched),
             memo=context.background.memo,
             held=held,
+            bounded=context.background.memo.once("bounded", plan, lambda: bounded_fluents(plan)),
             exclusive=context.background.memo.once("exclusive", plan, lambda: related_values(plan)),
         )
         self._by_intervals = context.background.memo.once(
@@ -103,7 +112,8 @@ class UncertainQuery:
     def _related_strata(self, strata: Iterable[Stratum]) -> int:
         """Evaluate strata of a stage: uncertain simple fluents and events together.
 
-        A statically determined fluent is evaluated by itself, after all that stand before it.
+        A statically determined fluent is evaluated by itself, after all that stand before it; so is
+        what asks for the starts and ends of these.
         """
         conflicts, together = 0, list[Stratum]()
         for stratum in strata:
@@ -113,6 +123,8 @@ class UncertainQuery:
             elif any(definition.kind == FluentKind.STATIC for definition in stratum.definitions):
                 conflicts += self._together(together) + self._stratum(stratum)
                 together = []
+            elif _asks_for_edges(stratum, together):
+                conflicts, together = conflicts + self._together(together), [stratum]
             else:
                 together.append(stratum)
         return conflicts + self._together(together)

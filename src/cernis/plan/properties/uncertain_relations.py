@@ -141,15 +141,15 @@ def related_values(plan: Plan) -> frozenset[Relation]:
 def needs_formulas(plan: Plan, routes: Routes, uncertain: UncertainRelations) -> bool:
     """Does a stage ask for formulas over facts of an earlier one, which cannot be exchanged?
 
-    They are what uncertain events are true by, and initiations and terminations of uncertain
-    fluents. Where a rule asks whether such a fluent holds, its probability counts as that of an
-    independent fact: courses are all that it has to know.
+    They are what uncertain events are true by, and initiations, terminations, starts and ends of
+    uncertain fluents. Where a rule asks whether such a fluent holds, its probability counts as that
+    of an independent fact: courses are all that it has to know.
     """
     derived = {relation for owned in routes.owned.values() for relation in owned}
     for stage in plan.stages:
         earlier = routes.reads[stage.number] & derived
         parts = (part for stratum in stage.strata for part in parts_of(stratum))
-        asked_for = {part.pair.relation for part in parts if isinstance(part, Changes)}
+        asked_for = {part.pair.relation for part in parts if isinstance(part, Changes | Boundary)}
         if earlier & (uncertain.events | (asked_for & uncertain.fluents)):
             return True
     return False
