@@ -241,7 +241,10 @@ def test_input_fluents_on_intervals_that_overlap() -> None:
 @pytest.mark.parametrize(
     ("rules", "said"),
     [
-        ("initiatedAt(f=true, T) :- happensAt(start(on(a)=true), T)." + SWITCH, "no start or end"),
+        (
+            "initiatedAt(f=true, T) :- happensAt(startI(on(a)=true), T)." + SWITCH,
+            "is not defined over",
+        ),
         ("fi(on(X)=true, on(X)=false, 10)." + SWITCH, "delayed effects are not defined"),
     ],
 )
