@@ -60,18 +60,26 @@ class GoalPlans:
         return self._made[key]
 
     def tables_of(self, groundings: tuple[Grounding, ...]) -> frozenset[tuple[str, int]] | None:
-        """The tables that grounding rules look at; None if predicates with rules look further."""
+        """The tables that grounding rules look at; None if goals in them look further."""
         if groundings not in self._tables:
             self._tables[groundings] = self._tables_of(groundings)
         return self._tables[groundings]
 
     def _tables_of(self, groundings: Sequence[Grounding]) -> frozenset[tuple[str, int]] | None:
         keys = {functor(goal) for grounding in groundings for goal in grounding.goals}
+        if any(name in _HOLDING_GOALS for name, _ in keys):
+            return None
         for key in keys:
             predicate = self.knowledge.predicates.get(key)
             if predicate is not None and predicate.route is not Route.TABLE:
                 return None
         return frozenset(keys)
+
+
+_HOLDING_GOALS = frozenset(
+    {"\\+", "not", ";", "->", "forall", "findall", "aggregate_all", "bagof", "setof"}
+)
+"""Goals that hold goals, which may look at any tables."""
 
 
 def is_of_all(effect: DelayedEffect) -> bool:

@@ -23,6 +23,9 @@ Piece: TypeAlias = tuple[list[Array], Array, Integers, Integers]
 _DIRECT = 1 << 22
 """A key range up to this size is looked up through a table, a larger one by bisection."""
 
+_FEW, _SPARSE = 1 << 16, 16
+"""Nor is a table made that is larger than this, and has so many times as many places as rows."""
+
 _WIDE = 1 << 31
 """Whole numbers of a smaller range are their own codes, counted from the least."""
 
@@ -174,7 +177,8 @@ class Finder:
         """For keys that are small numbers: the position of each, -1 where there is none."""
         if self._own.dtype != np.int64 or not len(self._own):
             return None
-        if int(self._own.min()) < 0 or int(self._own.max()) >= _DIRECT:
+        most = min(_DIRECT, _FEW + _SPARSE * len(self._own))
+        if int(self._own.min()) < 0 or int(self._own.max()) >= most:
             return None
         table = np.full(int(self._own.max()) + 1, -1, np.int64)
         table[self._own] = np.arange(len(self._own))

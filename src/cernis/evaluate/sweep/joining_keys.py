@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cernis.evaluate.sweep.domain_fillings import DomainFillings
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.operators.context.query_context import Context
-from cernis.operators.definitions.grounding import filling, grounded
+from cernis.operators.definitions.grounding import grounded
 from cernis.operators.definitions.rule_heads import head_column
 from cernis.plan.sweep.key_members import KeyMembers
 from cernis.tables.columns import Rows
@@ -17,6 +18,7 @@ class JoiningKeys:
 
     def __init__(self, members: Sequence[KeyMembers], keys: KeyNumbers) -> None:
         self._members, self._keys = members, keys
+        self._fillings = DomainFillings(each.groundings for each in members)
         self._filling: int | None = None
 
     def begin(self) -> None:
@@ -27,7 +29,7 @@ class JoiningKeys:
         """Enter the keys that are named now."""
         if not self._members:
             return
-        current = sum(filling(each.groundings, context) for each in self._members)
+        current = self._fillings.current(context)
         if current == self._filling:
             return
         self._filling = current

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cernis.check.model import Relation
+from cernis.evaluate.sweep.domain_fillings import DomainFillings
 from cernis.evaluate.sweep.joining_keys import JoiningKeys
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.sign_conditions import with_values
@@ -14,9 +15,10 @@ from cernis.kernels.array_types import Array, Booleans, Integers, Words
 from cernis.operators.collections import ROW
 from cernis.operators.context.coded_columns import constant_column
 from cernis.operators.context.query_context import Context
-from cernis.operators.definitions.grounding import allowed, filling, only_grow
+from cernis.operators.definitions.grounding import allowed
 from cernis.operators.definitions.rule_heads import head_column
 from cernis.operators.rule_pipeline import run_steps
+from cernis.plan.sweep.grounding_questions import NEVER_ALLOWED, GroundedPair, first_alike
 from cernis.plan.sweep.lanes import (
     Lane,
     LaneGrounding,
@@ -47,6 +49,8 @@ class LaneKeys:
         """The pairs that groundings allow each key to have."""
         self._filling: int | None = None
         self._initial: dict[int, int] | None = None
+        self._first_alike = first_alike(map(self._grounded_pair, lane.groundings))
+        self._fillings = DomainFillings(each.groundings for each in lane.groundings)
         self._joining = JoiningKeys(lane.members, self.of_keys)
         self._grows = any(initial.grows for initial in lane.initials)
         """Does it follow domains what holds initially?"""
@@ -102,6 +106,8 @@ class LaneKeys:
         initial = self._initial_words(context)
         new = np.arange(len(self.first_words), self.of_keys.count)
         if len(new):
+            if not len(self.first_words):
+                self._filling = self._fillings.current(context)
             allowed_words = self._allowed_words(new, context)
             first, conflicts = self._first_words(new, allowed_words, initial, context)
             self.first_words = np.concatenate([self.first_words, first])
@@ -180,13 +186,12 @@ class LaneKeys:
 
         Where no member may have left a domain, keys that had all pairs have them still.
         """
-        current = sum(filling(each.groundings, context) for each in self._lane.groundings)
+        current = self._fillings.current(context)
         if current == self._filling:
             return np.empty(0, np.int64)
         is_first, self._filling = self._filling is None, current
         numbers = np.arange(len(self.allowed))
-        only_more = all(only_grow(each.groundings, context) for each in self._lane.groundings)
-        if only_more and not (may_have_left or is_first):
+        if self._fillings.only_grow(context) and not (may_have_left or is_first):
             numbers = numbers[self.allowed != _ALL_BITS]
         words = self._allowed_words(numbers, context)
         changed = np.flatnonzero(words != self.allowed[numbers])
@@ -196,10 +201,19 @@ class LaneKeys:
     def _allowed_words(self, numbers: Integers, context: Context) -> Words:
         """The pairs that each of some keys may have."""
         words = np.full(len(numbers), _ALL_BITS)
-        for grounding in self._lane.groundings:
-            may = self._is_allowed(grounding, numbers, context)
-            words[~may] &= ~np.uint64(1 << grounding.bit)
+        answers = {NEVER_ALLOWED: np.zeros(len(numbers), np.bool_)}
+        for grounding, first in zip(self._lane.groundings, self._first_alike, strict=True):
+            if first not in answers:
+                answers[first] = self._is_allowed(grounding, numbers, context)
+            words[~answers[first]] &= ~np.uint64(1 << grounding.bit)
         return words
+
+    def _grounded_pair(self, grounding: LaneGrounding) -> GroundedPair:
+        bit = self._lane.state[grounding.bit]
+        assert bit.relation is not None
+        assert bit.value is not None
+        positions = self._positions[bit.relation]
+        return positions, bit.arguments, bit.value, grounding.groundings
 
     def _is_allowed(
         self, grounding: LaneGrounding, numbers: Integers, context: Context

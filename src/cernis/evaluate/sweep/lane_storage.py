@@ -162,7 +162,8 @@ class LaneStorage:
     def _make_more(self, status: int, progress: Integers) -> None:
         """Let an array grow that was too small."""
         if status == lane_arrays.NEEDS_ROWS:
-            if not self._can_forget():
+            # Up to the start of the run there is nothing to forget.
+            if self.edge == self.start or not self._can_forget():
                 self._grow_rows(2 * len(self._rows) + 2 * self._tail_room)
         elif status == lane_arrays.NEEDS_TAIL:
             self._grow_tail(2 * int(progress[lane_arrays.ROOM]))

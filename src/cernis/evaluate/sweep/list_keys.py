@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.check.model import Relation
+from cernis.evaluate.sweep.domain_fillings import DomainFillings
 from cernis.evaluate.sweep.joining_keys import JoiningKeys
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.lane_keys import fulfilling
 from cernis.kernels.array_types import Array, Booleans, Bytes, Integers, Words
 from cernis.operators.context.coded_columns import constant_column
 from cernis.operators.context.query_context import Context
-from cernis.operators.definitions.grounding import allowed, filling, only_grow
+from cernis.operators.definitions.grounding import allowed
+from cernis.plan.sweep.grounding_questions import NEVER_ALLOWED, first_alike
 from cernis.plan.sweep.lanes import ListOutput, ListProgram
 
 _ALL_BITS = np.uint64((1 << 64) - 1)
@@ -29,6 +31,13 @@ class ListKeys:
         self.allowed = np.empty(0, np.uint64)
         """For each key, the outputs that groundings allow."""
         self._filling: int | None = None
+        self._first_alike = first_alike(
+            (each.positions, each.arguments, each.value, each.groundings)
+            for each in program.outputs
+        )
+        self._fillings = DomainFillings(
+            each.groundings for each in program.outputs if each.groundings
+        )
         self._joining = JoiningKeys(program.members, self.of_keys)
 
     def numbers(self, relation: Relation, arguments: list[Array], length: int) -> Integers:
@@ -62,16 +71,14 @@ class ListKeys:
 
         Where no member may have left a domain, keys that had all pairs have them still.
         """
-        outputs = self._program.outputs
-        current = sum(filling(each.groundings, context) for each in outputs if each.groundings)
+        current = self._fillings.current(context)
         if current == self._filling:
             return np.empty(0, np.int64)
         is_first, self._filling = self._filling is None, current
         if is_first:
             return np.empty(0, np.int64)
         numbers = np.arange(len(self.allowed))
-        only_more = all(only_grow(each.groundings, context) for each in outputs if each.groundings)
-        if only_more and not may_have_left:
+        if self._fillings.only_grow(context) and not may_have_left:
             numbers = numbers[self.allowed != _ALL_BITS]
         words = self._allowed_words(numbers, context)
         changed = np.flatnonzero(words != self.allowed[numbers])
@@ -81,10 +88,14 @@ class ListKeys:
     def _allowed_words(self, numbers: Integers, context: Context) -> Words:
         """The outputs that each of some keys may have."""
         words = np.full(len(numbers), _ALL_BITS)
-        for number, output in enumerate(self._program.outputs):
+        answers = {NEVER_ALLOWED: np.zeros(len(numbers), np.bool_)}
+        for number, (output, first) in enumerate(
+            zip(self._program.outputs, self._first_alike, strict=True)
+        ):
             if output.groundings and len(numbers):
-                may = self._is_allowed(output, numbers, context)
-                words[~may] &= ~np.uint64(1 << number)
+                if first not in answers:
+                    answers[first] = self._is_allowed(output, numbers, context)
+                words[~answers[first]] &= ~np.uint64(1 << number)
         return words
 
     def _is_allowed(self, output: ListOutput, numbers: Integers, context: Context) -> Booleans:

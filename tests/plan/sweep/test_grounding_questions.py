@@ -1,0 +1,41 @@
+"""Which groundings ask the same of keys."""
+
+from __future__ import annotations
+
+import cernis
+from cernis.check.model import Relation
+from cernis.plan.sweep.grounding_questions import NEVER_ALLOWED, first_alike
+from cernis.syntax.tree import Atom
+
+RULES = """
+grounding(f(X)=on) :- lamp(X).
+grounding(g(K, Y)=V) :- lamp(Y), kind(K), value(V).
+grounding(h(Z)=yes) :- lamp(Z).
+grounding(h(Z)=no) :- lamp(Z), old(Z).
+grounding(i(a)=yes) :- lamp(a).
+initiatedAt(f(X)=on, T) :- happensAt(e(X), T).
+initiatedAt(g(K, X)=on, T) :- happensAt(e(X), T), kind(K).
+initiatedAt(h(X)=yes, T) :- happensAt(e(X), T).
+initiatedAt(i(X)=yes, T) :- happensAt(e(X), T).
+lamp(a). lamp(b). old(a). kind(k). value(on).
+"""
+
+
+def test_names_of_variables_do_not_matter() -> None:
+    groundings = cernis.load(RULES).checked.definitions.groundings
+    of = {
+        name: tuple(each for each in groundings if each.entity.relation == Relation(name, arity))
+        for name, arity in (("f", 1), ("g", 2), ("h", 1), ("i", 1))
+    }
+    on, yes, no = map(Atom, ("on", "yes", "no"))
+    pairs = [
+        ((0,), (None,), on, of["f"]),
+        ((1,), (Atom("k"), None), on, of["g"]),
+        ((0,), (None,), yes, of["h"]),
+        ((0,), (None,), no, of["h"]),
+        ((0,), (None,), yes, of["i"]),
+        ((0,), (None,), yes, of["i"]),
+    ]
+    # A grounding of one key by name is not compared with others.
+    assert first_alike(pairs) == [0, 1, 0, 3, 4, 5]
+    assert first_alike([((0,), (None,), no, of["f"])]) == [NEVER_ALLOWED]
