@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from cernis.check.checker import Checked, checked_again
 from cernis.check.model import Definitions, Relation
+from cernis.compare.definition_digests import digests_of
 from cernis.compare.renamed_definitions import NewNames, renamed_definitions
-from cernis.plan.properties.definition_diff import digests, predicate_digests
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +73,15 @@ def affected_relations(old: Checked, new: Checked) -> frozenset[Relation]:
 
     What depends on one of them is another, too.
     """
-    before, after = digests(old, finely=True), digests(new, finely=True)
-    return frozenset(each for each in _relations(new) if before.get(str(each)) != after[str(each)])
+    before, after = digests_of(old).whole, digests_of(new).whole
+    return frozenset(each for each in _relations(new) if before.get(each) != after[each])
 
 
 def changed_relations(old: Checked, new: Checked) -> frozenset[Relation]:
     """The events and fluents of either version whose own definitions differ."""
-    before, after = digests(old, True, True), digests(new, True, True)
+    before, after = digests_of(old).alone, digests_of(new).alone
     both = {*_relations(old), *_relations(new)}
-    return frozenset(each for each in both if before.get(str(each)) != after.get(str(each)))
+    return frozenset(each for each in both if before.get(each) != after.get(each))
 
 
 def defined_relations(checked: Checked) -> frozenset[Relation]:
@@ -97,7 +97,7 @@ def _relations(checked: Checked) -> set[Relation]:
 
 def changed_predicates(old: Checked, new: Checked) -> frozenset[Relation]:
     """The predicates of both versions whose facts or clauses differ, or what they depend on."""
-    before, after = predicate_digests(old), predicate_digests(new)
+    before, after = digests_of(old).predicates, digests_of(new).predicates
     return frozenset(each for each in after if each in before and before[each] != after[each])
 
 

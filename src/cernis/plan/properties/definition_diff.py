@@ -11,24 +11,19 @@ from cernis.check.catalogue import pattern_head
 from cernis.check.checker import Checked
 from cernis.check.model import DIALECTS, Definitions, Event, Pair, Relation
 from cernis.knowledge.fact_tables import FactTable
-from cernis.knowledge.ground_values import is_ground, same
 from cernis.syntax.time_scale import TimeScale
-from cernis.syntax.tree import Atom, Compound, Term
+from cernis.syntax.tree import Atom, Compound
 
 
-def digests(checked: Checked, alone: bool = False, finely: bool = False) -> dict[str, str]:
+def digests(checked: Checked) -> dict[str, str]:
     """A digest of each event and fluent, which changes with its definition or what it depends on.
 
-    The places and the order of rules make no difference. Names of variables do. If `alone`, events
-    and fluents that it depends on make no difference either; if `finely`, nor do facts that no goal
-    can match: that of `limit(high, X)` never sees `limit(low, 3)`.
+    The places and the order of rules make no difference. Names of variables do.
     """
-    texts = _definition_texts(checked, finely)
-    if alone:
-        return {str(relation): text for relation, text in texts.items()}
-    rests_on = _edges(checked)
+    texts = _definition_texts(checked)
+    rests_on = dependency_sources(checked)
     return {
-        str(relation): _digest(sorted(texts[each] for each in _reached(relation, rests_on)))
+        str(relation): digest_of(sorted(texts[each] for each in reached(relation, rests_on)))
         for relation in texts
     }
 
@@ -39,63 +34,46 @@ def fingerprint(checked: Checked) -> str:
     Tables of facts have digests of their own: see `fact_digests`.
     """
     texts = sorted(source.text for source in checked.sources)
-    joined = "\0".join([*texts, *_dialect(checked), *_time(checked)])
+    joined = "\0".join([*texts, *dialect_texts(checked), *time_texts(checked)])
     return sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def fact_digests(checked: Checked) -> dict[str, str]:
     """A digest of each table of facts, which changes with any of its values."""
     tables = sorted(checked.tables.items())
-    return {str(relation): _digest(_contents(table)) for relation, table in tables}
+    return {str(relation): digest_of(table_contents(table)) for relation, table in tables}
 
 
-def predicate_digests(checked: Checked) -> dict[Relation, str]:
-    """A digest of each predicate: of its clauses and facts, and those that it depends on."""
-    return {
-        relation: _digest(
-            sorted(
-                _predicate(each, checked)
-                for each in {relation, *_predicates(checked.clauses.get(relation, []), checked)}
-            )
-        )
-        for relation in {*checked.clauses, *checked.tables}
-    }
-
-
-def _dialect(checked: Checked) -> list[str]:
+def dialect_texts(checked: Checked) -> list[str]:
     """The dialect that a program is read in, where it is not the usual one."""
     dialect = checked.definitions.settings.dialect
     return [] if dialect in (None, DIALECTS[0]) else [f"dialect {dialect}"]
 
 
-def _time(checked: Checked) -> list[str]:
+def time_texts(checked: Checked) -> list[str]:
     """The time of a program, where it is not the usual one."""
     time = checked.definitions.settings.time
     return [] if time == TimeScale() else [f"time {time}"]
 
 
-def _definition_texts(checked: Checked, finely: bool = False) -> dict[Relation, str]:
+def _definition_texts(checked: Checked) -> dict[Relation, str]:
     """For each relation its clauses, with the background knowledge that they use."""
     catalogue = checked.catalogue
     texts: dict[Relation, list[str]] = {r: [] for r in (*catalogue.events, *catalogue.fluents)}
-    dialect = [*_dialect(checked), *_time(checked)]
+    dialect = [*dialect_texts(checked), *time_texts(checked)]
     for relation, event in catalogue.events.items():
         texts[relation].append(f"event {event.is_input}")
     for relation, fluent in catalogue.fluents.items():
         texts[relation].append(f"fluent {fluent.kind}")
-    for relation, clause in _clauses(checked.definitions):
+    for relation, clause in defining_clauses(checked.definitions):
         known = _predicates(clause, checked)
-        background = [
-            _matching_facts(each, [clause, *_clauses_of(known, checked)], checked)
-            if finely and _is_facts(each, checked)
-            else _predicate(each, checked)
-            for each in sorted(known)
-        ]
-        texts.setdefault(relation, []).append(_digest([plain(clause), *background, *dialect]))
-    return {relation: _digest(sorted(each)) for relation, each in texts.items()}
+        background = [_predicate(each, checked) for each in sorted(known)]
+        texts.setdefault(relation, []).append(digest_of([plain(clause), *background, *dialect]))
+    return {relation: digest_of(sorted(each)) for relation, each in texts.items()}
 
 
-def _clauses(definitions: Definitions) -> Iterator[tuple[Relation, object]]:
+def defining_clauses(definitions: Definitions) -> Iterator[tuple[Relation, object]]:
+    """All that defines events and fluents, each with the relation that it defines."""
     for change in definitions.changes:
         yield change.pair.relation, change
     for event in definitions.events:
@@ -122,7 +100,8 @@ def _clauses(definitions: Definitions) -> Iterator[tuple[Relation, object]]:
         yield entity.relation, grounding
 
 
-def _edges(checked: Checked) -> Mapping[Relation, set[Relation]]:
+def dependency_sources(checked: Checked) -> Mapping[Relation, set[Relation]]:
+    """The events and fluents that each one depends on directly."""
     sources: defaultdict[Relation, set[Relation]] = defaultdict(set)
     graph = checked.dependencies
     for edge in (*graph.edges, *graph.input_edges):
@@ -130,7 +109,7 @@ def _edges(checked: Checked) -> Mapping[Relation, set[Relation]]:
     return sources
 
 
-def _reached(relation: Relation, edges: Mapping[Relation, set[Relation]]) -> set[Relation]:
+def reached(relation: Relation, edges: Mapping[Relation, set[Relation]]) -> set[Relation]:
     """A relation, and all that it depends on."""
     reached, ahead = {relation}, [relation]
     while ahead:
@@ -157,60 +136,11 @@ def _predicates(clause: object, checked: Checked) -> set[Relation]:
 
 def _predicate(relation: Relation, checked: Checked) -> str:
     table = checked.tables.get(relation)
-    rows = [] if table is None else _contents(table)
-    return _digest([str(relation), *map(plain, checked.clauses.get(relation, [])), *rows])
+    rows = [] if table is None else table_contents(table)
+    return digest_of([str(relation), *map(plain, checked.clauses.get(relation, [])), *rows])
 
 
-def _clauses_of(relations: Iterable[Relation], checked: Checked) -> list[object]:
-    """The clauses of predicates, but not those that are nothing but facts."""
-    return [
-        clause
-        for relation in relations
-        if not _is_facts(relation, checked)
-        for clause in checked.clauses.get(relation, [])
-    ]
-
-
-def _is_facts(relation: Relation, checked: Checked) -> bool:
-    """Is a predicate nothing but facts in the text?"""
-    clauses = checked.clauses.get(relation, [])
-    return relation not in checked.tables and all(
-        not clause.body and is_ground(clause.head) for clause in clauses
-    )
-
-
-def _matching_facts(relation: Relation, users: list[object], checked: Checked) -> str:
-    """A digest of the facts that goals in some clauses can match, in their order."""
-    goals = [
-        goal
-        for user in users
-        for goal in _compounds(user)
-        if (goal.functor, len(goal.args)) == (relation.name, relation.arity)
-    ]
-    facts = [
-        clause
-        for clause in checked.clauses.get(relation, [])
-        if not relation.arity or any(_may_match(goal, clause.head) for goal in goals)
-    ]
-    return _digest([str(relation), *map(plain, facts)])
-
-
-def _may_match(goal: Compound, fact: Term) -> bool:
-    assert isinstance(fact, Compound)
-    return all(
-        not is_ground(arg) or same(arg, held)
-        for arg, held in zip(goal.args, fact.args, strict=True)
-    )
-
-
-def _compounds(node: object) -> Iterator[Compound]:
-    if isinstance(node, Compound):
-        yield node
-    for part in _parts(node):
-        yield from _compounds(part)
-
-
-def _contents(table: FactTable) -> list[str]:
+def table_contents(table: FactTable) -> list[str]:
     """All values of a table, in their order; 2, 2.0 and '2' are three values."""
     return [str(table.length), *(repr(list(column.values)) for column in table.columns)]
 
@@ -221,11 +151,12 @@ def _functors(node: object) -> Iterator[Relation]:
         yield Relation(node.functor, len(node.args))
     elif isinstance(node, Atom):
         yield Relation(node.name, 0)
-    for part in _parts(node):
+    for part in parts_of(node):
         yield from _functors(part)
 
 
-def _parts(node: object) -> Iterator[object]:
+def parts_of(node: object) -> Iterator[object]:
+    """The parts of a part of a program, without its places."""
     if isinstance(node, tuple | list):
         yield from node
     elif is_dataclass(node):
@@ -235,11 +166,12 @@ def _parts(node: object) -> Iterator[object]:
 def plain(node: object) -> str:
     """A part of a program without its places: equal texts for what is written equally."""
     if isinstance(node, tuple | list) or is_dataclass(node):
-        return f"{type(node).__name__}({','.join(map(plain, _parts(node)))})"
+        return f"{type(node).__name__}({','.join(map(plain, parts_of(node)))})"
     return repr(node)
 
 
-def _digest(texts: Iterable[str]) -> str:
+def digest_of(texts: Iterable[str]) -> str:
+    """A digest of texts in their order."""
     hasher = blake2b(digest_size=12)
     for text in texts:
         hasher.update(text.encode("utf-8", "surrogatepass"))
