@@ -47,6 +47,7 @@ REACHED: dict[str, str] = {
     "cli.program_arguments": "cli/test_check.py",
     "cli.series_command": "answers/test_probability_series.py",
     "cli.uncertain_commands": "cli/test_run_command.py",
+    "compare.definition_digests": "compare/test_program_diff.py",
     "compare.difference_report": "compare/test_program_diff.py",
     "compare.renamed_definitions": "compare/test_merged_programs.py",
     "compare.version_runs": "compare/test_program_diff.py",
