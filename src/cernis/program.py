@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cernis.answers.result import Result
     from cernis.answers.uncertain_result import UncertainResult
     from cernis.compare.program_differences import ProgramDifferences
+    from cernis.compare.variations import Variation
     from cernis.evaluate.probabilities.shares import PairShares
     from cernis.explain.explanation_tree import Explanation
     from cernis.plan import Plan
@@ -252,6 +253,27 @@ class Program:
         chosen = settings(window, step, start, end, tick, ties, self.time_scale)
         evaluate = in_process(events, mapping)
         return diff(self.checked, other.checked, evaluate, chosen, examples=examples)
+
+    def vary(
+        self, facts: str | Iterable[str], events: Events, *, window: Length | None = None,
+        step: Length | None = None, start: Point | None = None, end: Point | None = None,
+        tick: int | None = None, ties: str | None = None,
+        mapping: str | Path | Mapping[str, Any] | None = None,
+    ) -> Variation:  # fmt: skip
+        """What each value of a fact would have found: `limit(high, 100..140 by 10)`.
+
+        With several facts, each combination of their values is tried. What does not depend on them
+        is evaluated once. Events and settings are those of `run`.
+        """
+        from cernis.compare.variations import vary
+        from cernis.compare.varied_facts import read_varied_fact
+        from cernis.compare.version_runs import in_process
+        from cernis.session.settings import settings
+
+        chosen = settings(window, step, start, end, tick, ties, self.time_scale)
+        texts = [facts] if isinstance(facts, str) else facts
+        varied = [read_varied_fact(text, self.checked) for text in texts]
+        return vary(self.checked, varied, in_process(events, mapping), chosen)
 
     def records(
         self, events: Events, mapping: str | Path | Mapping[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""`cernis diff`: what another version of rules or facts, or another engine, changes."""
+"""`cernis diff` and `vary`: what another version, another engine, other values would change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from cernis.cli.console import say, stop
 from cernis.cli.option_groups import takes
-from cernis.cli.program_arguments import Dialect, Facts, load_program
+from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
 from cernis.cli.run_command import Engine
 from cernis.errors import DataError
 
@@ -169,3 +169,67 @@ def _say(result: ProgramDifferences, program: Program, options: DiffOptions) -> 
         say(report.markdown(names), newline=False)
     else:
         say(report.text(names), newline=False)
+
+
+class VariationFormat(StrEnum):
+    """How variations are written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VaryOptions:
+    """The options of `cernis vary`."""
+
+    rules: Rules
+    varied: Annotated[
+        list[str],
+        typer.Option("--fact", metavar="FACT", help='Such as "limit(high, 100..140 by 10)".'),
+    ]
+    inputs: Inputs
+    facts: Facts = field(default_factory=list)
+    dialect: Dialect = None
+    bounds: RunBounds
+    format_: Annotated[VariationFormat, typer.Option("--format", help="How to write it.")] = (
+        VariationFormat.TEXT
+    )
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="A picture: a .html or .svg file."),
+    ] = None
+
+
+@takes(VaryOptions)
+def vary(options: VaryOptions) -> None:
+    """Say what each value of a fact would have found."""
+    from cernis.compare.variation_report import VariationReport
+    from cernis.compare.variations import vary as varied
+    from cernis.compare.varied_facts import read_varied_fact
+    from cernis.compare.version_runs import in_process
+    from cernis.records.record_sources import see
+
+    if options.output is not None and options.output.suffix not in (".html", ".svg"):
+        stop(f"{options.output} must end in .html or .svg", 2)
+    program = load_program(options.rules, options.facts, options.dialect)
+    try:
+        for file in options.inputs:
+            see(file)
+        facts = [read_varied_fact(text, program.checked) for text in options.varied]
+        evaluate = in_process(options.inputs, options.bounds.config)
+        variation = varied(program.checked, facts, evaluate, options.bounds.settings(program))
+    except DataError as error:
+        stop(str(error), 2)
+    report = VariationReport(variation, 3600 * program.time_scale.per_second)
+    is_json = options.format_ is VariationFormat.JSON
+    say(report.json() + "\n" if is_json else report.text(), newline=False)
+    if options.output is not None:
+        _write(options.output, report.svg() if options.output.suffix == ".svg" else report.html())
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        stop(f"{path} cannot be written: {error.strerror}", 2)
+    say(f"the picture is in {path}", err=True)

@@ -15,7 +15,7 @@ import typer
 
 from cernis import __version__
 from cernis.cli.case_commands import generate_test, run_cases
-from cernis.cli.compare_commands import diff
+from cernis.cli.compare_commands import diff, vary
 from cernis.cli.console import accept_any_character, drop, is_coloured, say, say_warnings, stop
 from cernis.cli.explain_command import explain
 from cernis.cli.graph_command import graph
@@ -174,6 +174,7 @@ app.command()(explain)
 app.command("test")(run_cases)
 app.command("generate-test")(generate_test)
 app.command()(diff)
+app.command()(vary)
 app.command()(stream)
 app.command()(replay)
 app.command("learn-durations")(learn_durations)
