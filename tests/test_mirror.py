@@ -49,7 +49,6 @@ REACHED: dict[str, str] = {
     "cli.uncertain_commands": "cli/test_run_command.py",
     "compare.definition_digests": "compare/test_program_diff.py",
     "compare.difference_report": "compare/test_program_diff.py",
-    "compare.variation_report": "compare/test_variations.py",
     "compare.renamed_definitions": "compare/test_merged_programs.py",
     "compare.version_runs": "compare/test_program_diff.py",
     "evaluate.columns.affected": "evaluate/columns/test_cycle_rounds.py",
