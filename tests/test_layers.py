@@ -68,6 +68,7 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
     "spark": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan", "program"}
         | {"kernels", "tables", "operators", "records", "evaluate", "answers", "session", "geo"}
+        | {"explain"}
         # Workers must have the version of the driver.
         | {"pages", "__version__"}
     ),

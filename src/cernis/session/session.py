@@ -42,6 +42,7 @@ from cernis.tables.domains import Domains
 from cernis.tables.interval_tables import ending_after
 
 if TYPE_CHECKING:
+    from cernis.explain.explanation_tree import Explanation
     from cernis.session.saved.plain_trees import Tree
     from cernis.session.saved.saved_state import ColumnReader, ColumnWriter
 
@@ -236,6 +237,18 @@ class Session(QueryLoop):
     def dropped(self) -> int:
         """How many such occurrences were dropped, as no match could need them any more."""
         return self.evaluator.dropped_occurrences
+
+    def explain(self, question: str, time: Any = None) -> Explanation:
+        """Why a pair such as `level(b7)=critical` holds at a time, or why not; or an event.
+
+        It is explained from the records that the window holds; what rests on records that the
+        window has forgotten is said to do so. Without a time, it is the last point at which it
+        holds.
+        """
+        from cernis.session.session_explanations import explain_session
+
+        scale = self.plan.checked.definitions.settings.time
+        return explain_session(self, question, None if time is None else call_time(time, scale))
 
     # -- queries ----------------------------------------------------------------------------
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from cernis.answers.uncertain_result import UncertainResult
+    from cernis.explain.explanation_tree import Explanation
 
 Batches = Iterator[pa.RecordBatch]
 Step = Callable[[Batches], Batches]
@@ -284,6 +285,17 @@ class CertainComputation(Computation[Result]):
         return self.from_answers(
             lambda answer: typed_fluent(answer, relation, columns), columns.ddl
         )
+
+    def explain(self, question: str, time: Any = None) -> Explanation:
+        """Why a pair such as `level(b7)=critical` held at a time, or why not; or an event.
+
+        The input is read once more. Only the records that rules can reach from the question come to
+        the driver, where they are evaluated again. Without a time, it is the last point at which it
+        held.
+        """
+        from cernis.spark.batch.spark_explanations import explain_on_spark
+
+        return explain_on_spark(self, question, time)
 
     def _result(self, answer: Answer, summary: Summary, times: TimeOutput) -> Result:
         return Result(
