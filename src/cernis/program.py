@@ -184,21 +184,24 @@ class Program:
     ) -> Explanation:  # fmt: skip
         """Why a pair such as `level(b7)=critical` holds at a time, or why not; or an event.
 
-        Without a time, it is the last point at which it does. Events and settings are those of
+        Without a time, it is the last point at which it does; a time of day, such as `10:32`, is
+        the last one before the end of the run. Events and settings are those of
         `run`; only records that rules can reach from the question are evaluated. Events read once,
         by `records`, serve many questions.
         """
+        from cernis.answers.time_output import TimeOutput
         from cernis.explain.explaining import RunLimits, explain
         from cernis.records.record_sources import read_events
         from cernis.session.settings import point, settings
 
-        chosen = settings(window, step, start, end, tick, ties)
+        chosen = settings(window, step, start, end, tick, ties, self.time_scale)
         limits = RunLimits(
             chosen.window, chosen.step, chosen.start, chosen.end, chosen.tick, chosen.ties
         )
         records = read_events(events, self.checked, mapping)
-        at_time = None if time is None else point(time, "time")
-        return explain(self.plan, records, question, at_time, limits)
+        shown = TimeOutput(self.time_scale, records.dated)
+        at_time = time if isinstance(time, str | None) else point(time, "time", self.time_scale)
+        return explain(self.plan, records, question, at_time, limits, shown.text)
 
     def record_shares(
         self, events: Events, question: str, time: Point, *, start: Point | None = None,

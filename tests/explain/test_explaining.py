@@ -243,3 +243,23 @@ def test_what_a_complement_takes_away_is_the_reason() -> None:
     assert "rich(chris)=true holds, and the rule takes it away" in text
     later = cernis.load(rules).explain(EVENTS, "sad(chris)", 30).text()
     assert "rich(chris)=true does not hold, as the rule asks" in later
+
+
+def test_the_smallest_change_of_a_constant_in_a_rule_is_named() -> None:
+    rules = "initiatedAt(high(X)=true, T) :- happensAt(rate(X, R), T), R > 120."
+    text = cernis.load(rules).explain("rate|1|1|x|118\nrate|2|2|x|90\n", "high(x)", 3).text()
+    assert "with R > 117 in place of R > 120, it would hold" in text
+
+
+def test_the_smallest_move_of_a_record_is_named() -> None:
+    rules = """
+    initiatedAt(on(X)=true, T)  :- happensAt(press(X), T), holdsAt(power(X)=true, T).
+    initiatedAt(power(X)=true, T) :- happensAt(plug(X), T).
+    """
+    text = cernis.load(rules).explain("press|4|4|x\nplug|5|5|x\n", "on(x)", 9).text()
+    assert "with the record press|4|4|x at 6, it would hold" in text
+
+
+def test_a_record_that_came_too_late_is_moved() -> None:
+    text = cernis.load(TOY).explain(EVENTS, "rich(chris)=true", 12).text()
+    assert "with the record win_lottery|13|13|chris at 11, it would hold" in text

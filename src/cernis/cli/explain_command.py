@@ -18,6 +18,7 @@ class ExplanationFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    HTML = "html"
 
 
 def explain(
@@ -63,5 +64,7 @@ def explain(
     )
     if format_ is ExplanationFormat.JSON:
         say(explanation.json())
+    elif format_ is ExplanationFormat.HTML:
+        say(explanation.html() if depth is None else explanation.html(depth), newline=False)
     else:
         say(explanation.text(depth, is_coloured(sys.stdout)), newline=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cernis.check.checker import Checked
@@ -10,9 +11,10 @@ from cernis.evaluate.run import Run
 from cernis.explain.body_proofs import span_at, terms
 from cernis.explain.causes import CauseTrees
 from cernis.explain.explanation_tree import Explanation, Reason
-from cernis.explain.histories import History
+from cernis.explain.histories import History, Interval
 from cernis.explain.misses import Misses
 from cernis.explain.phrase_causes import with_timers
+from cernis.explain.point_texts import point_asked
 from cernis.explain.questions import Question, read_question
 from cernis.explain.reachable_records import pattern_relations, reachable
 from cernis.explain.replays import missing_reason, missing_records, only
@@ -35,33 +37,38 @@ class RunLimits:
 
 
 def explain(
-    plan: Plan, records: Records, text: str, time: int | None = None,
-    limits: RunLimits | None = None,
+    plan: Plan, records: Records, text: str, time: int | str | None = None,
+    limits: RunLimits | None = None, show_time: Callable[[int], str] = str,
 ) -> Explanation:  # fmt: skip
     """Why a pair held, or an event happened, at a time-point; or why not.
 
-    Without a time, it is the last point at which it did, or the end of the run. Only the records
-    that rules can reach from the question are evaluated again.
+    Without a time, it is the last point at which it did, or the end of the run. A time of day is
+    the last one up to the end of the run. Only the records that rules can reach from the question
+    are evaluated again.
     """
     question = read_question(text, plan.checked)
     history = history_of(plan, records, question, limits or RunLimits())
+    if isinstance(time, str):
+        time = point_asked(time, plan.checked.definitions.settings.time, history.end)
     point = last_point(history, question) if time is None else time
     explanation = explain_history(history, question, point, records, limits)
+    within = replace(limits or RunLimits(), start=history.start, end=history.end)
+
+    def gives_answer(numbers: set[int]) -> bool:
+        again = history_of(plan, only(history.records, numbers), question, within)
+        return is_true(again, question, point)
+
     if explanation.holds:
-        _complete(explanation, history, question, limits or RunLimits())
+        _complete(explanation, history, gives_answer)
+        explanation.check = gives_answer
+    explanation.write_times(show_time)
     return explanation
 
 
 def _complete(
-    explanation: Explanation, history: History, question: Question, limits: RunLimits
+    explanation: Explanation, history: History, gives_answer: Callable[[set[int]], bool]
 ) -> None:
     """Let the records that an explanation names be enough to give its answer again."""
-    within = replace(limits, start=history.start, end=history.end)
-
-    def gives_answer(numbers: set[int]) -> bool:
-        again = history_of(history.plan, only(history.records, numbers), question, within)
-        return is_true(again, question, explanation.time)
-
     named = {record.number for record in explanation.records}
     if not gives_answer(named):
         others = [each for each in history.all_records() if each.number not in named]
@@ -110,8 +117,10 @@ def explain_history(
         return Explanation(str(question), time, True, tree)
     within = replace(limits or RunLimits(), start=history.start, end=history.end)
 
-    def would_hold(checked: Checked) -> bool:
-        changed = history_of(make_plan(checked), history.records, question, within)
+    def would_hold(checked: Checked, moved: Records | None) -> bool:
+        other = history.plan if moved is not None else make_plan(checked)
+        until = within if moved is None else replace(within, end=max(history.end, time))
+        changed = history_of(other, moved or history.records, question, until)
         return is_true(changed, question, time)
 
     reason = Misses(causes, records, would_hold).tree(question, time)
@@ -147,5 +156,10 @@ def last_point(history: History, question: Question) -> int:
         times = [each.time for each in history.events(question.relation) if each.args == args]
         return max(times, default=history.end)
     spans = history.fluent(question.relation).get((args, value(question.value)), [])
+    return last_span_point(spans, history.end)
+
+
+def last_span_point(spans: list[Interval], end: int) -> int:
+    """The last point of some intervals up to an end; the end itself if there is none."""
     last = max(spans, default=None)
-    return history.end if last is None else max(last[0], min(last[1] - 1, history.end))
+    return end if last is None else max(last[0], min(last[1] - 1, end))

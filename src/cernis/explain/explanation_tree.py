@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cernis.explain.histories import NamedRecord
+from cernis.explain.point_texts import with_times
 
 
 @dataclass(slots=True)
@@ -56,6 +57,19 @@ class Explanation:
     time: int
     holds: bool
     tree: Reason
+    check: Callable[[set[int]], bool] | None = None
+    """Do the records with some numbers, evaluated alone, give the answer?"""
+    shown_time: str = ""
+    """The time as it is written: a date if the input has such."""
+
+    def write_times(self, show_time: Callable[[int], str]) -> None:
+        """Write all time-points in the texts of the tree."""
+        self.shown_time = show_time(self.time)
+        for reason in self.tree.walk():
+            reason.text = with_times(reason.text, show_time)
+            if reason.record is not None:
+                text = with_times(reason.record.text, show_time)
+                reason.record = replace(reason.record, text=text)
 
     @property
     def records(self) -> list[NamedRecord]:
@@ -65,13 +79,37 @@ class Explanation:
         }
         return [named[number] for number in sorted(named)]
 
+    def minimal_records(self) -> list[NamedRecord]:
+        """Of the records that the tree names, so few that each is needed.
+
+        They give the answer by themselves, and without any one of them it is not given. There may
+        be other such sets.
+        """
+        if self.check is None:
+            return []
+        kept = {record.number for record in self.records}
+        while True:
+            spare = next((n for n in sorted(kept) if self.check(kept - {n})), None)
+            if spare is None:
+                return [record for record in self.records if record.number in kept]
+            kept.remove(spare)
+
+    def html(self, depth: int = 4) -> str:
+        """A page of its own; what lies deeper than `depth` is folded until somebody opens it."""
+        from cernis.explain.explanation_pages import explanation_page
+
+        return explanation_page(self, depth)
+
     def text(self, depth: int | None = None, colour: bool = False) -> str:
         """The tree as indented lines; what lies deeper than `depth` is folded."""
         return "".join(f"{line}\n" for line in _lines(self.tree, "", "", depth, colour))
 
     def json(self) -> str:
         """The explanation as JSON."""
-        parts = {"question": self.question, "time": self.time, "holds": self.holds}
+        parts = {
+            "question": self.question, "time": self.time, "at": self.shown_time,
+            "holds": self.holds,
+        }  # fmt: skip
         return json.dumps({**parts, "tree": self.tree.as_dict()}, indent=2, ensure_ascii=False)
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from cernis.check.model import DelayedEffect, Event, Relation
 from cernis.evaluate.answer import Answer
 from cernis.explain.patterns.pattern_parts import TracedPattern, with_parts
+from cernis.explain.point_texts import point_text
 from cernis.explain.traces.traced_rules import TracedRule
 from cernis.kernels.array_types import Array
 from cernis.knowledge.ground_values import Row, Value
@@ -61,7 +62,7 @@ class History:
     """The traces of the patterns that a question can reach; the answer has their events."""
     evaluate: Callable[[Plan], Answer] | None = None
     """Evaluates the records once more, by the plan of another program."""
-    knowledge: Knowledge = field(init=False)
+    _knowledge: Knowledge | None = None
     _events: dict[Relation, list[Happening]] = field(default_factory=dict)
     _by_time: dict[Relation, dict[int, list[Happening]]] = field(default_factory=dict)
     _fluents: dict[Relation, dict[Instance, list[Interval]]] = field(default_factory=dict)
@@ -72,8 +73,14 @@ class History:
 
     def __post_init__(self) -> None:
         self.members = self._members()
-        rows = {key: list(known) for key, known in self.members.items()}
-        self.knowledge = self.plan.knowledge.filled(rows)
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """The background of the program, with the members that the input fills domains with."""
+        if self._knowledge is None:
+            rows = {key: list(known) for key, known in self.members.items()}
+            self._knowledge = self.plan.knowledge.filled(rows) if rows else self.plan.knowledge
+        return self._knowledge
 
     @property
     def effects(self) -> list[DelayedEffect]:
@@ -138,10 +145,20 @@ class History:
             end = int(part.times[2][row]) if is_interval else start + self.tick
             source, line = self.records.sources.line(number)
             yield NamedRecord(
-                part.text(row), f"{source or 'record'}:{line}",
+                self._record_text(part, row), f"{source or 'record'}:{line}" if line else source,
                 values if is_event else values[1:], None if is_event else values[0],
                 start, end, number,
             )  # fmt: skip
+
+    def _record_text(self, part: RecordColumns, row: int) -> str:
+        """A record as a line of text, its times as the input has them."""
+        text = part.text(row)
+        if not self.records.dated:
+            return text
+        name, *fields = text.split("|")
+        count = len(part.form.titles)
+        times = [each if each == "inf" else point_text(int(each)) for each in fields[:count]]
+        return "|".join([name, *times, *fields[count:]])
 
     def _derived(self, relation: Relation) -> Iterator[Happening]:
         table = self.answer.events.get(relation)

@@ -28,7 +28,8 @@ from cernis.explain.patterns.pattern_misses import pattern_misses
 from cernis.explain.phrase_causes import came_in_time
 from cernis.explain.point_texts import point_text
 from cernis.explain.questions import Question
-from cernis.explain.smallest_changes import fact_changes
+from cernis.explain.record_moves import smallest_move
+from cernis.explain.smallest_changes import constant_changes, fact_changes
 from cernis.knowledge.ground_values import is_ground, term_of, value
 from cernis.knowledge.terms import substitute
 from cernis.records.record_columns import Records
@@ -62,7 +63,7 @@ class Misses:
 
     def __init__(
         self, causes: CauseTrees, records: Records | None = None,
-        would_hold: Callable[[Checked], bool] | None = None,
+        would_hold: Callable[[Checked, Records | None], bool] | None = None,
     ) -> None:  # fmt: skip
         self._would_hold = would_hold
         self._causes = causes
@@ -174,6 +175,10 @@ class Misses:
             text = f"no {name} after {point_text(since)} and before {point_text(time)}"
             reason.reasons.append(Reason("failed", text))
             reason.reasons += self._nearest(first, bindings, since, time)
+        if not fired:
+            first_point = since + self._history.tick if isinstance(rule, EventRule) else since
+            last_point = time + self._history.tick if isinstance(rule, EventRule) else time
+            reason.reasons += self._move(rule, bindings, first_point, last_point)
         return reason
 
     def _broken(
@@ -245,7 +250,8 @@ class Misses:
         yield Reason("failed", f"failed: {self._failed_text(failure, text)}")
         if best.gap is not None:
             yield from self._miss(best, attempts)
-            yield from self._change_of_fact(failure)
+            changes = list(self._change_of_fact(failure)) or list(self._change_of_rule(failure))
+            yield from changes
 
     def _change_of_fact(self, failure: Failure) -> Iterator[Reason]:
         """The change of a fact that, as a run with it shows, would have made the answer."""
@@ -254,11 +260,41 @@ class Misses:
             return
         checked = self._history.plan.checked
         for change in fact_changes(failure, left, right, checked):
-            if self._would_hold(change.apply(checked)):
+            if self._would_hold(change.apply(checked), None):
                 before, after = show(change.before.head), show(change.after.head)
                 place = self._causes.place(change.before.span)
                 yield Reason("change", f"with {after} in place of {before}, it would hold", place)
                 return
+
+    def _change_of_rule(self, failure: Failure) -> Iterator[Reason]:
+        """The change of a constant in the rule that would have made the answer, as a run shows."""
+        left, right = self._sides(failure)
+        if left is None or right is None or self._would_hold is None:
+            return
+        checked = self._history.plan.checked
+        for change in constant_changes(failure, left, right):
+            if self._would_hold(change.apply(checked), None):
+                before, after = show(change.before.goal), show(change.after.goal)
+                place = self._causes.place(change.before.span)
+                yield Reason("change", f"with {after} in place of {before}, it would hold", place)
+                return
+
+    def _move(
+        self, rule: ChangeRule | EventRule, bindings: Bindings, since: int, time: int
+    ) -> Iterator[Reason]:
+        """The smallest move of one record that would have made the answer, as a run shows."""
+        would_hold = self._would_hold
+        if would_hold is None:
+            return
+        checked = self._history.plan.checked
+        move = smallest_move(
+            self._history, rule.body, bindings, since, time,
+            lambda records: would_hold(checked, records),
+        )  # fmt: skip
+        if move is not None:
+            start = move.record.start + move.by
+            text = f"with the record {move.record.text} at {point_text(start)}, it would hold"
+            yield Reason("change", text, move.record.place)
 
     def _failed_text(self, failure: Failure, text: str) -> str:
         literal = failure.literal

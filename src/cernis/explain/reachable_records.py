@@ -84,10 +84,11 @@ def reachable(plan: Plan, records: Records, question: Question) -> Records:
         if form.relation in reached:
             keep |= _mask(part, reached[form.relation], skip)
         for position in named.get(form.relation, ()):
-            keep |= True if grows else _is_any(part.columns[position + skip], members)
+            keep |= True if grows else is_any_of(part.columns[position + skip], members)
         if keep.any():
             chosen[form] = part if keep.all() else part.take(keep)
-    return Records(chosen, count=sum(map(len, chosen.values())), sources=records.sources)
+    count = sum(map(len, chosen.values()))
+    return Records(chosen, count=count, sources=records.sources, dated=records.dated)
 
 
 def _rules_by_head(plan: Plan) -> dict[Relation, list[Rule]]:
@@ -192,11 +193,11 @@ def _mask(part: RecordColumns, wanted: Wanted, skip: bool) -> Booleans:
     keep = np.ones(len(part), np.bool_)
     for column, values in zip(part.columns[skip:], wanted, strict=True):
         if values is not None:
-            keep &= _is_any(column, values)
+            keep &= is_any_of(column, values)
     return keep
 
 
-def _is_any(column: Column, values: Iterable[Value]) -> Booleans:
+def is_any_of(column: Column, values: Iterable[Value]) -> Booleans:
     """Which rows have one of some values? Numbers count by their size, whatever their form."""
     if isinstance(column, Coded):
         wanted = set(values)

@@ -25,7 +25,8 @@ def only(records: Records, numbers: Collection[int]) -> Records:
         form: part.take(np.isin(part.places, wanted)) for form, part in records.relations.items()
     }
     kept = {form: part for form, part in parts.items() if len(part)}
-    return Records(kept, count=sum(map(len, kept.values())), sources=records.sources)
+    count = sum(map(len, kept.values()))
+    return Records(kept, count=count, sources=records.sources, dated=records.dated)
 
 
 def missing_records(

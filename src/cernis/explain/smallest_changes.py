@@ -1,4 +1,4 @@
-"""The smallest change of a fact that would have made a comparison true."""
+"""The smallest change of a fact, or of a constant in a rule, that makes a comparison true."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from cernis.check.checker import Checked
-from cernis.check.model import Condition, Relation
+from cernis.check.model import Condition, Literal, Relation
 from cernis.explain.body_proofs import Failure
 from cernis.knowledge.ground_values import same
 from cernis.knowledge.terms import substitute
@@ -28,6 +28,42 @@ class FactChange:
         relation = Relation(*functor(self.before.head))
         facts = [self.after if each is self.before else each for each in checked.clauses[relation]]
         return replace(checked, clauses={**checked.clauses, relation: facts})
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantChange:
+    """A comparison in a rule, and the one with another constant to put in its place."""
+
+    before: Condition
+    after: Condition
+
+    def apply(self, checked: Checked) -> Checked:
+        """The program with the changed constant."""
+        definitions = checked.definitions
+        changed = replace(
+            definitions,
+            changes=[replace(r, body=self._body(r.body)) for r in definitions.changes],
+            events=[replace(r, body=self._body(r.body)) for r in definitions.events],
+        )
+        return replace(checked, definitions=changed)
+
+    def _body(self, body: tuple[Literal, ...]) -> tuple[Literal, ...]:
+        return tuple(self.after if each is self.before else each for each in body)
+
+
+def constant_changes(failure: Failure, left: float, right: float) -> Iterator[ConstantChange]:
+    """The change of a constant that makes the comparison true at which a rule failed."""
+    literal = failure.literal
+    if not isinstance(literal, Condition) or not isinstance(literal.goal, Compound):
+        return
+    operator, sides = literal.goal.functor, literal.goal.args
+    needs = ((1, _TURNED[operator], left), (0, operator, right))
+    for place, needed, other in needs:
+        constant = sides[place]
+        if isinstance(constant, Number):
+            number = Number(needed_number(needed, other, type(constant.value)), constant.span)
+            args = tuple(number if at == place else side for at, side in enumerate(sides))
+            yield ConstantChange(literal, replace(literal, goal=replace(literal.goal, args=args)))
 
 
 def needed_number(operator: str, other: float, form: type) -> float:
