@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 from cernis.evaluate.answer import Answer
@@ -28,11 +29,44 @@ from cernis.tables.domains import Domains
 
 
 @dataclass(slots=True)
-class _Walked:
+class _Walked(ABC):
     """A lane or a program over lists, and its answers as tables."""
 
     part: KeyedLane | KeyedLists | WalkedKind
     answers: LaneAnswers
+
+    @abstractmethod
+    def hand_over(self, handover: Handover) -> None:
+        """Add its state after the last query to what is handed over."""
+
+
+@dataclass(slots=True)
+class _WalkedLane(_Walked):
+    """A lane, or a kind of linked instances."""
+
+    part: KeyedLane | WalkedKind
+
+    def hand_over(self, handover: Handover) -> None:
+        """Add what holds and happened in the window, and the delays that are under way."""
+        intervals, values = self.part.intervals(), self.part.value_intervals()
+        handover.fluents |= dict(self.answers.fluent_rows(intervals, values))
+        handover.events |= dict(self.answers.event_rows(self.part.signals()))
+        handover.effect_origins |= attempts_in(self.part, self.answers)
+
+
+@dataclass(slots=True)
+class _WalkedLists(_Walked):
+    """A program over lists."""
+
+    part: KeyedLists
+
+    def hand_over(self, handover: Handover) -> None:
+        """Add the lists that reach the window, and intervals before it that durations look at."""
+        encoding = self.answers.encoding
+        handover.fluents |= output_rows(self.part, encoding)
+        for relation, rows in self.part.older_sources(encoding).items():
+            known = handover.remembered.get(relation)
+            handover.remembered[relation] = rows if known is None else stacked(known, rows)
 
 
 class SweepThenColumns(FromScratch):
@@ -94,19 +128,23 @@ class SweepThenColumns(FromScratch):
     def _begin(self, context: Context, handover: Handover | None = None) -> None:
         """Make the lanes and lists of all stages, each stage's after those of the stages before."""
         producers: dict[int, list[KeyedLane | KeyedLists]] = {}
+        encoding = context.encoding
+        self._walked = []
         for swept in self._plan.sweep:
             parts = producers.setdefault(swept.stage, [])
-            parts += [self._lane(lane, context, handover) for lane in swept.lanes]
+            lanes = [self._lane(lane, context, handover) for lane in swept.lanes]
+            parts += lanes
+            self._walked += [_WalkedLane(lane, LaneAnswers(lane, encoding)) for lane in lanes]
             program = self._plan.list_programs.get(swept.stage)
             if program is not None:
                 lists = KeyedLists(program, producers, swept.stage, context)
                 if handover is not None:
                     resumed_lists(lists, handover, self._memory, context)
                 parts.append(lists)
+                self._walked.append(_WalkedLists(lists, LaneAnswers(lists, encoding)))
         self._linked = [self._walk(each, context, handover) for each in self._plan.linked]
         kinds = [kind for linked in self._linked for kind in linked.kinds()]
-        walked = [*(part for parts in producers.values() for part in parts), *kinds]
-        self._walked = [_Walked(part, LaneAnswers(part, context.encoding)) for part in walked]
+        self._walked += [_WalkedLane(kind, LaneAnswers(kind, encoding)) for kind in kinds]
 
     def _lane(self, lane: Lane, context: Context, handover: Handover | None) -> KeyedLane:
         if handover is None:
@@ -178,17 +216,7 @@ class SweepThenColumns(FromScratch):
         """The state after the last query, from which another evaluator can go on."""
         handover = super().hand_over(query)
         for walked in self._walked:
-            if isinstance(walked.part, KeyedLists):
-                encoding = walked.answers.encoding
-                handover.fluents |= output_rows(walked.part, encoding)
-                for relation, rows in walked.part.older_sources(encoding).items():
-                    known = handover.remembered.get(relation)
-                    handover.remembered[relation] = rows if known is None else stacked(known, rows)
-                continue
-            intervals, values = walked.part.intervals(), walked.part.value_intervals()
-            handover.fluents |= dict(walked.answers.fluent_rows(intervals, values))
-            handover.events |= dict(walked.answers.event_rows(walked.part.signals()))
-            handover.effect_origins |= attempts_in(walked.part, walked.answers)
+            walked.hand_over(handover)
         return handover
 
     def take_over(self, handover: Handover, context: Context) -> None:
