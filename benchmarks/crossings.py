@@ -140,7 +140,7 @@ def main() -> None:
 
     paths: dict[str, Callable[[], Callable[[], object]]] = {
         "run in process": lambda: lambda: program.run(lines),
-        "session, from changes": lambda: lambda: session(True),
+        "session, keys with news": lambda: lambda: session(True),
         "session, from scratch": lambda: lambda: session(False),
         "uncertain run": lambda: lambda: program.run_uncertain([f"0.9::{own}" for own in lines]),
         "Spark batch, 2 buckets": lambda: lambda: without_spark.run(program, lines, settings(), 2),

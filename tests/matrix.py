@@ -1,7 +1,7 @@
 """The matrix: every case on every way to run, each held to the answers of a run.
 
 The reference says what is right, and a run must say the same as it does, joined and as of each
-query. The other ways answer query by query: sessions that evaluate from scratch, from changes, or
+query. The other ways answer query by query: sessions that evaluate from scratch, keys with news, or
 are saved and restored after each query; the jobs of a stream in buckets; and Spark, in a batch and
 as a stream. What they report must add up to the answers of the run, as of each query.
 
@@ -125,9 +125,9 @@ def _walked(case: Answered, is_restored: bool = False) -> str:
 WAYS: dict[str, Callable[[Answered], str]] = {
     "reference": _by_reference,
     "scratch": lambda case: _fed(case, False),
-    "changes": lambda case: _fed(case, True),
+    "keys with news": lambda case: _fed(case, True),
     "restored scratch": lambda case: _fed(case, False, True),
-    "restored changes": lambda case: _fed(case, True, True),
+    "restored keys with news": lambda case: _fed(case, True, True),
     "walked": _walked,
     "restored walked": lambda case: _walked(case, True),
     "stream": lambda case: stream_difference(case.scenario, case.program, case.result),
