@@ -92,12 +92,12 @@ class UncertainQuery:
         for relation in sorted(uncertain):
             self._enter_records(relation, memory, window)
         points = self._plan.checked.definitions.settings.exact
+        strata = [stratum for stage in self._plan.stages for stratum in stage.strata]
         if points is None:
-            strata = [stratum for stage in self._plan.stages for stratum in stage.strata]
             return sum(map(self._stratum, strata))
         self._check_reach(points, window)
         self._uncertainty.is_exact = True
-        return sum(self._related_strata(stage.strata) for stage in self._plan.stages)
+        return self._related_strata(strata)
 
     def _check_reach(self, points: int, window: Window) -> None:
         """Refuse a window that is too short for exact probabilities over so many points."""
@@ -110,7 +110,7 @@ class UncertainQuery:
             )
 
     def _related_strata(self, strata: Iterable[Stratum]) -> int:
-        """Evaluate strata of a stage: uncertain simple fluents and events together.
+        """Evaluate all strata: uncertain simple fluents and events together.
 
         A statically determined fluent is evaluated by itself, after all that stand before it; so is
         what asks for the starts and ends of these.

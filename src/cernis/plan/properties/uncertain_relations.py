@@ -143,14 +143,16 @@ def needs_formulas(plan: Plan, routes: Routes, uncertain: UncertainRelations) ->
 
     They are what uncertain events are true by, and initiations, terminations, starts and ends of
     uncertain fluents. Where a rule asks whether such a fluent holds, its probability counts as that
-    of an independent fact: courses are all that it has to know.
+    of an independent fact: courses are all that it has to know. Exact probabilities need more.
     """
+    is_exact = plan.checked.definitions.settings.exact is not None
     derived = {relation for owned in routes.owned.values() for relation in owned}
     for stage in plan.stages:
         earlier = routes.reads[stage.number] & derived
         parts = (part for stratum in stage.strata for part in parts_of(stratum))
         asked_for = {part.pair.relation for part in parts if isinstance(part, Changes | Boundary)}
-        if earlier & (uncertain.events | (asked_for & uncertain.fluents)):
+        fluents = uncertain.fluents if is_exact else asked_for & uncertain.fluents
+        if earlier & (uncertain.events | fluents):
             return True
     return False
 
