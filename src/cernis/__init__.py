@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cernis.errors import CernisError, InputWarning, ProgramError, ProgramWarning
+    from cernis.knowledge.user_functions import column_function
     from cernis.program import Program, load
     from cernis.tables.allocation import keep_freed_memory
 
 __all__ = [
-    "CernisError", "InputWarning", "Program", "ProgramError", "ProgramWarning", "keep_freed_memory",
-    "load",
+    "CernisError", "InputWarning", "Program", "ProgramError", "ProgramWarning", "column_function",
+    "keep_freed_memory", "load",
 ]  # fmt: skip
 __version__ = "0.1.0"
 
@@ -30,6 +31,7 @@ _HOMES = {
     "Program": "cernis.program",
     "ProgramError": "cernis.errors",
     "ProgramWarning": "cernis.errors",
+    "column_function": "cernis.knowledge.user_functions",
     "keep_freed_memory": "cernis.tables.allocation",
     "load": "cernis.program",
 }

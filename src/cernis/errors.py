@@ -149,6 +149,21 @@ class OverflowFault(CernisError):
         )
 
 
+class FunctionFault(DataError):
+    """A function that was given to a program failed; `rule` says in which rule it was called."""
+
+    def __init__(self, name: str, reason: str, span: Span = NOWHERE, rule: str = "") -> None:
+        self.name = name
+        self.reason = reason
+        self.span = span
+        self.rule = rule
+        super().__init__(name, reason, span, rule)
+
+    def __str__(self) -> str:
+        where = f"{self.rule}: " if self.rule else ""
+        return f"{where}the function {self.name} failed: {self.reason}"
+
+
 class TooManyMatches(DataError):
     """A literal gives more pairs of rows than can be held; `place` says where it stands."""
 

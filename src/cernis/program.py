@@ -363,6 +363,7 @@ class Program:
 def load(
     source: str | Path, facts: FactSources = (), dialect: str | None = None, *,
     time_unit: str | None = None, timezone: str | None = None, round_times: bool | None = None,
+    functions: Mapping[str, Any] | None = None,
 ) -> Program:  # fmt: skip
     """Load and check a program from a file or from its text.
 
@@ -381,9 +382,23 @@ def load(
     Time-points count the `time_unit`: s (the default), ms, us or ns. Times without a zone are in
     `timezone`, UTC unless it is said. Times that are finer than the unit are errors, or are rounded
     down if `round_times`. These three go before the directive `:- time(...)`.
+
+    `functions` are pure functions by the names that conditions call them by, over whole columns of
+    numpy, with annotations of what a row has; or what `cernis.column_function` makes.
+
+    >>> def risk(pulse: float, oxygen: float) -> float:
+    ...     return pulse / oxygen
+    >>> program = load(
+    ...     "initiatedAt(ill(X)=true, T) :- happensAt(vital(X, P, O), T), risk(P, O) > 1.",
+    ...     functions={"risk": risk},
+    ... )
+    >>> program.run([("vital", 1, 1, "kim", 120, 85)]).holds_at(2)["fluent"].to_pylist()
+    ['ill']
     """
     chosen = ChosenTime(time_unit, timezone, round_times)
-    program = Program(*origin_of(source, facts, dialect, chosen_time=chosen).checked())
+    program = Program(
+        *origin_of(source, facts, dialect, chosen_time=chosen, functions=functions).checked()
+    )
     checked = program.checked
     if checked.has_errors:
         raise ProgramError((*checked.diagnostics, *_file_meant(source)), checked.sources)

@@ -90,6 +90,9 @@ BINARY: Mapping[str, Callable[[Numeric, Numeric], Numeric]] = {
     "atan": math.atan2,
 }
 
+ROW_FUNCTIONS: dict[str, Callable[..., Numeric]] = {}
+"""Functions that a test gives to a program; the reference calls them for each row."""
+
 CONSTANTS: Mapping[str, float] = {"pi": math.pi, "e": math.e}
 """Numbers that have a name in the text of an expression. As a value, `e` is a text like others."""
 
@@ -161,6 +164,8 @@ def _apply(name: str, values: list[Numeric]) -> Numeric:
     try:
         if is_clock(name):
             result: Numeric = clock(name, values[0])
+        elif name in ROW_FUNCTIONS:
+            result = ROW_FUNCTIONS[name](*values)
         elif len(values) == 1 and name in UNARY:
             result = UNARY[name](values[0])
         elif len(values) == 2 and name in BINARY:

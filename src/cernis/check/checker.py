@@ -14,6 +14,7 @@ from cernis.check.functions import check_functions
 from cernis.check.goal_checks import Modes, Needs, infer_modes
 from cernis.check.likely_slips import check_slips, read_words_as_signs
 from cernis.check.loading.fact_columns import fit_tables
+from cernis.check.loading.function_calls import call_functions
 from cernis.check.lower import Lowered, lower
 from cernis.check.match_lengths import check_lengths
 from cernis.check.model import (
@@ -53,6 +54,7 @@ from cernis.knowledge.fact_tables import ColumnType, FactTable, TableColumn, tab
 from cernis.knowledge.ground_values import Value
 from cernis.knowledge.rdf import Triple, rdf_tables, read_rdf
 from cernis.knowledge.table_files import read_table
+from cernis.knowledge.user_functions import UserFunction
 from cernis.source import Sources, Span
 from cernis.syntax.parser import Parsed
 from cernis.syntax.tree import (
@@ -88,6 +90,8 @@ class Checked:
     dependencies: Dependencies
     diagnostics: tuple[Diagnostic, ...]
     sources: Sources
+    functions: tuple[UserFunction, ...] = ()
+    """The functions that the caller gave, for conditions to compute with."""
 
     @property
     def has_errors(self) -> bool:
@@ -98,7 +102,7 @@ class Checked:
 def check(
     parsed: Parsed, given_tables: Mapping[Relation, FactTable] | None = None,
     dialect: str | None = None, usual: str = "cernis", facts_follow: bool = False,
-    chosen_time: ChosenTime = AS_DIRECTED,
+    chosen_time: ChosenTime = AS_DIRECTED, functions: Sequence[UserFunction] = (),
 ) -> Checked:  # fmt: skip
     """Check a program. `given_tables` are tables from outside the text that serve as predicates.
 
@@ -108,6 +112,7 @@ def check(
     """
     report = Report(list(parsed.diagnostics))
     read = read_words_as_signs(parsed.items, parsed.sources, report)
+    read = call_functions(read, functions, report)
     timed, scale = read_times(read, chosen_time, report, parsed.sources)
     expanded = expand_phrases(timed, report)
     items = write_out_conditions(expanded.items)
@@ -159,8 +164,9 @@ def check(
     columns = _fact_columns(clauses, tables, definitions.dynamic)
     types = infer_types(definitions, clauses, columns, report)
     return Checked(
-        definitions, entries, clauses, tables, modes, types, graph, report.sorted(), parsed.sources
-    )
+        definitions, entries, clauses, tables, modes, types, graph, report.sorted(), parsed.sources,
+        tuple(functions),
+    )  # fmt: skip
 
 
 def with_events(

@@ -38,6 +38,7 @@ from cernis.errors import Note
 from cernis.knowledge.digraphs import DisjointSets
 from cernis.knowledge.resolution.builtins import builtin
 from cernis.knowledge.scope import without_carets
+from cernis.knowledge.user_functions import is_function
 from cernis.knowledge.zone_clock import CLOCK_RANGES
 from cernis.source import NOWHERE, Span
 from cernis.syntax.printer import show
@@ -69,6 +70,12 @@ _ARITHMETIC = frozenset({
     "cos", "tan", "asin", "acos", "atan", "atan2", "floor", "ceiling", "round", "truncate", "exp",
     "log", "sign", "float", "integer", "haversine", *CLOCK_RANGES,
 })  # fmt: skip
+
+
+def _computes(term: Compound) -> bool:
+    return term.functor in _ARITHMETIC or is_function(term.functor)
+
+
 _CONSTANTS = frozenset({"pi", "e", "nan", "max_tagged_integer", "random", "cputime"}) | INFINITE
 _BINDS_NOTHING = frozenset({
     "\\=", "\\==", "@<", "@>", "@=<", "@>=", "var", "nonvar", "ground", "atom", "string", "number",
@@ -402,7 +409,7 @@ class _Inference:
         if type_ is not None:
             self.types.say(slot, Evidence(type_, term.span, f"{show(term)} is {type_} here"))
             self.types.hold(slot, form_of_term(term))
-        elif computes and isinstance(term, Compound) and term.functor in _ARITHMETIC:
+        elif computes and isinstance(term, Compound) and _computes(term):
             self.types.say(slot, Evidence("number", term.span, f"{subject} is computed here"))
             self.types.flows.append(Flow(slot, term, self._scope))
             self._number(term, "arithmetic needs a number")
@@ -454,7 +461,7 @@ class _Inference:
             if term.name != "_":
                 evidence = Evidence("number", term.span, reason, True)
                 self.types.say((self._scope, term.name), evidence)
-        elif isinstance(term, Compound) and term.functor in _ARITHMETIC:
+        elif isinstance(term, Compound) and _computes(term):
             for arg in term.args:
                 self._number(arg, "arithmetic needs a number")
         elif constant_type(term) in ("text", "boolean") and show(term) not in _CONSTANTS:

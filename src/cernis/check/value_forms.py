@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import IntFlag
 from typing import Final
 
+from cernis.knowledge.user_functions import known_function
 from cernis.knowledge.zone_clock import CLOCK_RANGES
 from cernis.syntax.tree import Atom, Compound, Duration, Number, Term, Variable, functor
 
@@ -91,6 +92,10 @@ def _as_number(form: ValueForm) -> ValueForm:
 def _result(name: tuple[str, int], args: tuple[Term, ...], parts: list[ValueForm]) -> ValueForm:
     if name[0] in _WHOLE:
         return ValueForm.INTEGER
+    function = known_function(name)
+    if function is not None:
+        is_float = function.typed.result == "float"
+        return ValueForm.FLOAT if is_float else ValueForm.INTEGER
     together = ValueForm.NOTHING
     for part in parts:
         together |= part

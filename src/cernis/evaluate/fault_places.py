@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cernis.errors import OverflowFault, TooManyMatches
+from cernis.errors import FunctionFault, OverflowFault, TooManyMatches
 from cernis.plan.builder import Plan
 from cernis.source import Span
 
@@ -19,6 +19,11 @@ def naming_the_rule_at_fault(plan: Plan) -> Iterator[None]:
         if fault.rule:
             raise
         raise OverflowFault(fault.expression, fault.span, _rule_at(plan, fault.span)) from fault
+    except FunctionFault as fault:
+        if fault.rule:
+            raise
+        rule = _rule_at(plan, fault.span)
+        raise FunctionFault(fault.name, fault.reason, fault.span, rule) from fault
     except TooManyMatches as fault:
         if fault.text:
             raise

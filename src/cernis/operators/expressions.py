@@ -15,6 +15,7 @@ import numpy as np
 from cernis.errors import OverflowFault, UnsupportedError
 from cernis.kernels.array_types import Array, Booleans
 from cernis.knowledge.ground_values import standard_order, value
+from cernis.knowledge.user_functions import known_function
 from cernis.operators.column_arithmetic import (
     OPERATIONS,
     ORDER,
@@ -25,6 +26,7 @@ from cernis.operators.column_arithmetic import (
     simplified,
 )
 from cernis.operators.context.coded_columns import constant_column, recoded
+from cernis.operators.function_columns import function_values
 from cernis.source import NOWHERE
 from cernis.syntax.printer import show
 from cernis.syntax.tokens import DURATION_UNITS
@@ -140,6 +142,10 @@ def _numeric_value(term: Term, rows: Rows) -> Numeric:
     if isinstance(term, Atom) and term.name in CONSTANTS:
         return np.array([CONSTANTS[term.name]])
     operation = OPERATIONS.get(functor(term))
+    function = known_function(functor(term)) if operation is None else None
+    if function is not None and isinstance(term, Compound):
+        columns = [_numeric_value(arg, rows) for arg in term.args]
+        return function_values(function, columns, rows.mask, rows.length, term.span)
     if operation is None or not isinstance(term, Compound):
         raise UnsupportedError(f"{show(term)} cannot be computed")
     values = [_numeric_value(arg, rows) for arg in term.args]

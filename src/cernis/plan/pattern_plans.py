@@ -41,7 +41,7 @@ from cernis.plan.pattern_steps import (
     StepUse,
     steps_of,
 )
-from cernis.plan.rule_plans import EXPRESSIONS, Pipeline, literals_of
+from cernis.plan.rule_plans import Pipeline, is_expression, literals_of
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
     Absence,
@@ -401,4 +401,4 @@ def computing(goal: Term, bound: set[str]) -> Term:
 def _is_expression(term: Term) -> bool:
     if isinstance(term, Variable):
         return term.name in (START, END)
-    return isinstance(term, Compound) and term.functor in EXPRESSIONS
+    return isinstance(term, Compound) and is_expression(term.functor)

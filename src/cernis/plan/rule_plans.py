@@ -32,6 +32,7 @@ from cernis.knowledge.scope import (
     hidden_names,
     without_carets,
 )
+from cernis.knowledge.user_functions import is_function
 from cernis.knowledge.zone_clock import CLOCK_RANGES
 from cernis.plan.logical import (
     Aggregate,
@@ -80,6 +81,11 @@ EXPRESSIONS = frozenset({
     "round", "truncate", "integer", "float", "haversine", *CLOCK_RANGES,
 })  # fmt: skip
 """Functions that are computed column by column."""
+
+
+def is_expression(name: str) -> bool:
+    """Is something of this name computed column by column, be it a function of the caller's?"""
+    return name in EXPRESSIONS or is_function(name)
 
 
 @dataclass(slots=True)
@@ -528,7 +534,7 @@ def _are_plain(goal: Term) -> bool:
 def _is_plain(term: Term) -> bool:
     """A value or an expression: not a list or a term that would have to be taken apart."""
     if isinstance(term, Compound):
-        return term.functor in EXPRESSIONS and all(map(_is_plain, term.args))
+        return is_expression(term.functor) and all(map(_is_plain, term.args))
     return not isinstance(term, ListTerm) and term != Atom("[]")
 
 

@@ -16,6 +16,7 @@ from cernis.knowledge.fact_frames import table_of_frame
 from cernis.knowledge.fact_tables import FactTable
 from cernis.knowledge.rdf import RDF_ENDINGS, Triple, rdf_tables, read_rdf
 from cernis.knowledge.table_files import read_table
+from cernis.knowledge.user_functions import UserFunction, user_functions
 from cernis.syntax.load import ENDINGS, NamedText, load_files, load_text
 from cernis.syntax.parser import Parsed, collector_paused
 from cernis.syntax.time_scale import TimeScale
@@ -42,6 +43,7 @@ class Origin:
     usual: str
     facts_follow: bool
     chosen_time: ChosenTime
+    functions: tuple[UserFunction, ...] = ()
 
     def checked(self) -> tuple[Checked, Origin]:
         """The program, checked."""
@@ -50,7 +52,7 @@ class Origin:
         with collector_paused(to_be_run=True):
             checked = check(
                 parsed, {**self.more_tables, **tables}, self.dialect, self.usual,
-                self.facts_follow, self.chosen_time,
+                self.facts_follow, self.chosen_time, self.functions,
             )  # fmt: skip
         return checked, self
 
@@ -71,6 +73,7 @@ class Origin:
 def origin_of(
     source: str | Path, facts: FactSources = (), dialect: str | None = None,
     facts_follow: bool = False, chosen_time: ChosenTime = AS_DIRECTED,
+    functions: Mapping[str, Any] | None = None,
 ) -> Origin:  # fmt: skip
     """Read the texts and tables of a program."""
     if not isinstance(source, str | Path):
@@ -91,7 +94,7 @@ def origin_of(
     reader.add(facts)
     return Origin(
         parsed, reader.tables, reader.triple_tables(), tuple(reader.troubles), reader.scale,
-        dialect, usual, facts_follow, chosen_time,
+        dialect, usual, facts_follow, chosen_time, user_functions(functions),
     )  # fmt: skip
 
 

@@ -127,7 +127,7 @@ def _haversine(lat1: Numeric, lon1: Numeric, lat2: Numeric, lon2: Numeric) -> Nu
     return 2 * EARTH * math.asin(math.sqrt(min(chord, 1.0)))
 
 
-FUNCTIONS: Final[Mapping[Key, Callable[..., Numeric]]] = MappingProxyType({
+_FUNCTIONS: Final[dict[Key, Callable[..., Numeric]]] = {
     ("+", 2): lambda x, y: x + y,
     ("-", 2): lambda x, y: x - y,
     ("*", 2): lambda x, y: x * y,
@@ -175,8 +175,16 @@ FUNCTIONS: Final[Mapping[Key, Callable[..., Numeric]]] = MappingProxyType({
     ("infinite", 0): lambda: math.inf,
     ("epsilon", 0): lambda: 2.0**-52,
     **{(name, 3): partial(clock_function, name) for name in CLOCK_RANGES},
-})  # fmt: skip
+}  # fmt: skip
+
+FUNCTIONS: Final[Mapping[Key, Callable[..., Numeric]]] = MappingProxyType(_FUNCTIONS)
 """The functions an expression may use, by name and number of arguments."""
+
+
+def add_function(key: Key, function: Callable[..., Numeric]) -> None:
+    """Let expressions use a function that a caller gave; its name says what it does."""
+    _FUNCTIONS[key] = function
+
 
 COMPARISONS: Final[Mapping[str, Callable[[Numeric, Numeric], bool]]] = MappingProxyType({
     "<": lambda x, y: x < y,

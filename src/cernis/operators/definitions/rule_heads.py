@@ -11,7 +11,7 @@ from cernis.operators.context.query_context import Context
 from cernis.operators.expressions import computed
 from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import PointRule
-from cernis.plan.rule_plans import EXPRESSIONS
+from cernis.plan.rule_plans import is_expression
 from cernis.syntax.tree import Compound, Term, Variable
 from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
@@ -21,7 +21,7 @@ def head_column(term: Term, rows: Rows, domain: Domain | None) -> Array:
     """An argument of a head, row by row, in its slot's encoding."""
     if isinstance(term, Variable):
         return recoded(rows.columns[term.name], domain, rows.length)
-    if isinstance(term, Compound) and term.functor in EXPRESSIONS:
+    if isinstance(term, Compound) and is_expression(term.functor):
         return recoded(computed(term, rows)[0], domain, rows.length)
     return recoded(constant_column(term, domain), domain, rows.length)
 

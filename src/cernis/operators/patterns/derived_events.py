@@ -12,7 +12,7 @@ from cernis.operators.expressions import computed
 from cernis.operators.patterns.matches import starts_of
 from cernis.operators.patterns.pattern_operators import matches
 from cernis.plan.logical import Definition, Match, PointRule
-from cernis.plan.rule_plans import EXPRESSIONS
+from cernis.plan.rule_plans import is_expression
 from cernis.syntax.tree import Compound, Term
 from cernis.tables.columns import Rows
 from cernis.tables.domains import Domain
@@ -77,7 +77,7 @@ def _occurring(rule: Match, rows: Rows, domains: list[Domain | None]) -> EventTa
 
 
 def _is_computed(arg: Term) -> bool:
-    return isinstance(arg, Compound) and arg.functor in EXPRESSIONS
+    return isinstance(arg, Compound) and is_expression(arg.functor)
 
 
 def _with_values(expressions: list[Term], rows: Rows) -> Rows:

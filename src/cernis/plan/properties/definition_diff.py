@@ -34,7 +34,8 @@ def fingerprint(checked: Checked) -> str:
     Tables of facts have digests of their own: see `fact_digests`.
     """
     texts = sorted(source.text for source in checked.sources)
-    joined = "\0".join([*texts, *dialect_texts(checked), *time_texts(checked)])
+    functions = sorted(each.functor for each in checked.functions)
+    joined = "\0".join([*texts, *dialect_texts(checked), *time_texts(checked), *functions])
     return sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -192,7 +192,13 @@ def plan_in_zone(plan: Plan, zone: str) -> Plan:
 
 
 def _packed(plan: Plan) -> tuple[bytes, int]:
-    whole = pickle.dumps(plan, protocol=5)
+    if plan.checked.functions:
+        # Functions of a script or a notebook travel as what they are, not by name.
+        from pyspark import cloudpickle
+
+        whole = cloudpickle.dumps(plan, protocol=5)  # type: ignore[no-untyped-call]
+    else:
+        whole = pickle.dumps(plan, protocol=5)
     return pa.compress(whole, "zstd", asbytes=True), len(whole)
 
 
