@@ -15,12 +15,37 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from text import RULES, records
 
 ROOT = Path(__file__).parents[1]
 TOY = ROOT / "examples" / "toy"
+
+
+OWN_RULES = """\
+initiatedAt(low(Bed)=true, T)  :- happensAt(spo2(Bed, Value), T), Value < 90.
+terminatedAt(low(Bed)=true, T) :- happensAt(spo2(Bed, Value), T), Value >= 90.
+"""
+OWN_CSV = f"""\
+import cernis
+program = cernis.load({OWN_RULES!r})
+result = program.run({{folder!r}} + "/spo2.csv")
+assert str(result.intervals.schema.field("start").type) == "timestamp[us, tz=UTC]"
+assert len(result.intervals) > 0
+"""
+"""From a newcomer's prompt: own rules, own CSV with timestamps, the first answer."""
+
+
+def vitals(count: int) -> str:
+    """Records of a CSV with timestamps, one a minute."""
+    begin = datetime(2026, 3, 29)
+    lines = (
+        f"b{each % 7},{80 + each * 7 % 20},{begin + timedelta(minutes=each)}"
+        for each in range(count)
+    )
+    return "\n".join(["bed,value,occurrence", *lines]) + "\n"
 
 
 def cost(command: Sequence[str], folder: Path) -> tuple[float, float]:
@@ -61,9 +86,11 @@ def main() -> None:
         folder = Path(name)
         (folder / "rules.cer").write_text(RULES)
         (folder / "records.txt").write_text(records(options.records))
+        (folder / "spo2.csv").write_text(vitals(1_000))
         commands = {
             "the toy": run(TOY / "rules.cer", TOY / "events.txt", TOY / "facts.cer"),
             f"{options.records:,} records": run(folder / "rules.cer", folder / "records.txt"),
+            "a CSV of one's own, in Python": ["-c", OWN_CSV.format(folder=str(folder))],
             "import cernis": ["-c", "import cernis"],
             "import numba": ["-c", "import numba"],
         }

@@ -7,6 +7,11 @@
 ... ''')
 >>> [str(relation) for relation in program.fluents]
 ['rich/1']
+>>> result = program.run([("win_lottery", 13, 13, "kim"), ("lose_wallet", 19, 19, "kim")])
+>>> result
+<Result: 1 intervals of 1 fluents, 0 happenings of 0 events>
+>>> result.fluent("rich").to_pylist()
+[{'X': 'kim', 'value': 'true', 'start': 14, 'end': 20, 'open': False}]
 """
 
 from __future__ import annotations

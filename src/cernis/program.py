@@ -42,6 +42,25 @@ class Program:
     origin: Origin | None = field(default=None, compare=False, repr=False)
     """What it was made of, so that it can be made again with other facts."""
 
+    def __repr__(self) -> str:
+        """Where it is from, and how much of what there is.
+
+        >>> from cernis import load
+        >>> load("initiatedAt(rich(X)=true, T) :- happensAt(win(X), T).")
+        <Program <text>: 1 input event, 0 derived events, 1 fluent>
+        """
+        events = self.checked.catalogue.events.values()
+        inputs = sum(event.is_input for event in events)
+        counts = [
+            (inputs, "input event"), (len(events) - inputs, "derived event"),
+            (len(self.fluents), "fluent"),
+        ]  # fmt: skip
+        words = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+        worth = len([each for each in self.diagnostics if each.severity is Severity.WARNING])
+        warned = f"; {worth} warning{'' if worth == 1 else 's'} in .diagnostics" if worth else ""
+        name = next((source.name for source in self.sources), "")
+        return f"<Program {name}: {words}{warned}>"
+
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What there is to say about the program, by place."""

@@ -219,6 +219,18 @@ class Session(QueryLoop):
         """How many records the window holds."""
         return len(self.memory)
 
+    def __repr__(self) -> str:
+        """How far it is, and how many records it has."""
+        asked = (
+            "before its first query"
+            if self.last is None
+            else (f"after the query at {self.times.text(self.last)}")
+        )
+        return (
+            f"<{type(self).__name__} {asked}: {len(self):,} records in the window, "
+            f"{self.waiting:,} waiting>"
+        )
+
     def save(self, path: str | Path) -> None:
         """Write all that the session knows to a file; `Program.restore` goes on from there.
 
