@@ -221,13 +221,13 @@ class Session(QueryLoop):
 
     def __repr__(self) -> str:
         """How far it is, and how many records it has."""
-        asked = (
+        progress = (
             "before its first query"
             if self.last is None
             else (f"after the query at {self.times.text(self.last)}")
         )
         return (
-            f"<{type(self).__name__} {asked}: {len(self):,} records in the window, "
+            f"<{type(self).__name__} {progress}: {len(self):,} records in the window, "
             f"{self.waiting:,} waiting>"
         )
 
