@@ -282,12 +282,24 @@ def test_little_input_runs_in_this_process_and_it_is_said() -> None:
     assert "running" not in run("run", "toy.cer", "-i", "toy.txt", "--engine", "local").err
 
 
+def test_folders_and_patterns_are_read_in_this_process_too(folder: Path) -> None:
+    (folder / "days" / "one").mkdir(parents=True)
+    (folder / "days" / "cernis.toml").write_text("")
+    lines = TOY_RECORDS.splitlines(keepends=True)
+    (folder / "days" / "one" / "a.txt").write_text("".join(lines[:2]))
+    (folder / "days" / "b.txt").write_text("".join(lines[2:]))
+    for inputs in (["days"], ["days/*.txt", "days/one"]):
+        done = run("run", "toy.cer", *(part for each in inputs for part in ("-i", each)))
+        assert (done.code, done.out) == (0, TOY_ANSWER)
+    assert "there is no such file" in run("run", "toy.cer", "-i", "none/*.txt").err
+
+
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
         (["-i", "toy.txt"], "on Spark, as the input has 0 MB, more than 0 MB"),
         (["-i", "toy.txt", "--master", "local[1]"], "on Spark, as --master is given"),
-        (["-i", "."], "on Spark, as the input is a folder or a pattern"),
+        (["-i", "*.txt"], "on Spark, as the input has 0 MB, more than 0 MB"),
         (["-i", "toy.txt", "--profile"], "in this process, as --profile needs"),
     ],
 )

@@ -81,9 +81,12 @@ class Engine(StrEnum):
     LOCAL = "local"
 
 
-def _is_many(path: Path) -> bool:
-    """Does a path name a folder, or files by a pattern?"""
-    return path.is_dir() or any(sign in str(path) for sign in "*?[")
+def files_of(inputs: list[Path]) -> list[Path]:
+    """The files that paths, folders and patterns name; a pipe stays what it is."""
+    from cernis.records.record_sources import STANDARD_INPUT, input_files
+
+    named = [path for path in inputs if str(path) != STANDARD_INPUT]
+    return [*input_files(named), *(path for path in inputs if path not in named)]
 
 
 def _file(*names: str, help: str, metavar: str = "FILE") -> Any:
@@ -229,9 +232,7 @@ class RunOptions:
         option = next((name for name, is_used in spark_options.items() if is_used), None)
         if option is not None:
             return True, f"as {option} is given"
-        if not all(file.is_file() or not _is_many(file) for file in self.inputs):
-            return True, "as the input is a folder or a pattern; --engine local takes files"
-        size = sum(file.stat().st_size for file in self.inputs if file.is_file())
+        size = sum(file.stat().st_size for file in files_of(self.inputs) if file.is_file())
         limit = f"{IN_PROCESS_BYTES / 1e6:.0f} MB"
         if size > IN_PROCESS_BYTES:
             return True, f"as the input has {size / 1e6:,.0f} MB, more than {limit}"
@@ -279,9 +280,10 @@ def _run_here(request: RunRequest, options: RunOptions) -> Summary:
 def _run_certain(request: RunRequest, options: RunOptions, costs: Profile | None) -> Summary:
     from cernis.session.recognise import recognise
 
-    with _progress(request.inputs) as (progress, read):
+    files = files_of(request.inputs)
+    with _progress(files) as (progress, read):
         result = recognise(
-            request.program.plan, request.inputs, request.settings, mapping=request.config,
+            request.program.plan, files, request.settings, mapping=request.config,
             strict=request.strict, per_query=options.per_query, profile=costs, progress=progress,
             on_read=read,
         )  # fmt: skip
@@ -295,9 +297,10 @@ def _run_uncertain(
 ) -> Summary:
     from cernis.session.recognise import recognise_uncertain
 
-    with _progress(request.inputs) as (progress, read):
+    files = files_of(request.inputs)
+    with _progress(files) as (progress, read):
         result = recognise_uncertain(
-            request.program.plan, request.inputs, request.settings, likely,
+            request.program.plan, files, request.settings, likely,
             mapping=request.config, strict=request.strict, profile=costs, progress=progress,
             on_read=read,
         )  # fmt: skip
@@ -328,8 +331,8 @@ def _look_ahead(inputs: list[Path], output: Path | None, overwrite: bool, on_spa
 
     if on_spark:
         see_all(inputs)
-    for file in inputs:
-        if not on_spark and str(file) != STANDARD_INPUT:
+    for file in [] if on_spark else files_of(inputs):
+        if str(file) != STANDARD_INPUT:
             see(file)
     if output is not None:
         claim(output, overwrite)

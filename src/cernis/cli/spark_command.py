@@ -73,7 +73,7 @@ def spark_settings(options: list[str]) -> dict[str, str]:
 
 def see_all(inputs: list[Path]) -> None:
     """Raise a DataError unless each path names files: one, a folder of them, or a pattern."""
-    from cernis.spark.input.splits import input_files
+    from cernis.records.record_sources import input_files
 
     input_files(inputs)
 

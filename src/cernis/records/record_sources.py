@@ -6,6 +6,7 @@ import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from glob import glob
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
@@ -20,7 +21,7 @@ from cernis.records.column_names import ColumnNames
 from cernis.records.column_titles import likely_relation, refuse_duplicates, relation_title
 from cernis.records.column_troubles import seems_separated
 from cernis.records.gathering import Gathering
-from cernis.records.mapping import InputMapping, Mappings, read_mappings, read_names
+from cernis.records.mapping import FILE_NAME, InputMapping, Mappings, read_mappings, read_names
 from cernis.records.python_rows import add_json_lines, add_rows
 from cernis.records.record_columns import Records
 from cernis.records.record_shapes import Shapes
@@ -363,6 +364,38 @@ def see(file: Path) -> None:
         f"{file}: there is no such file (looked in {file.parent.absolute()}); a text record has "
         "fields with | between them: name|arrival|occurrence|..."
     )
+
+
+def input_files(paths: Sequence[str | Path]) -> list[Path]:
+    """The files that paths, folders and patterns name, each once; no file is a DataError.
+
+    A folder stands for all files below it, except `cernis.toml` and those whose name, or the name
+    of a folder on the way, begins with `_` or `.`.
+    """
+    files: dict[Path, None] = {}
+    for path in paths:
+        matching = _matching(str(path))
+        if not matching:
+            raise DataError(
+                f"{path}: there is no such file (looked in {Path(path).parent.absolute()})"
+            )
+        files.update(dict.fromkeys(matching))
+    return list(files)
+
+
+def _matching(path: str) -> list[Path]:
+    file = Path(path)
+    names = [file] if file.exists() else [Path(each) for each in sorted(glob(path))]
+    return [each for name in names for each in (_below(name) if name.is_dir() else [name])]
+
+
+def _below(folder: Path) -> list[Path]:
+    hidden = ("_", ".")
+    return [
+        file for file in sorted(folder.rglob("*"))
+        if file.is_file() and file.name != FILE_NAME
+        and not any(part.startswith(hidden) for part in file.relative_to(folder).parts)
+    ]  # fmt: skip
 
 
 def _some_files(folder: Path) -> str:

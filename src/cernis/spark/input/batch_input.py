@@ -13,6 +13,7 @@ from cernis.errors import DataError
 from cernis.records.mapping import Mappings, read_names
 from cernis.records.record_columns import Records
 from cernis.records.record_shapes import Shapes
+from cernis.records.record_sources import input_files
 from cernis.spark.batch.single_task import whole
 from cernis.spark.exchange.batch_job import Job
 from cernis.spark.exchange.exchange_rows import DDL, Row, batches
@@ -28,7 +29,6 @@ from cernis.spark.input.event_frames import (
 from cernis.spark.input.splits import (
     ROW,
     Split,
-    input_files,
     parquet_schemas,
     places_of,
     read_together,

@@ -6,7 +6,6 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from glob import glob
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,38 +57,6 @@ class Split:
     def may_retract(self) -> bool:
         """May it have retractions? Text, JSON and tables with a column `retracts` may."""
         return self.kind != "parquet"
-
-
-def input_files(paths: Sequence[str | Path]) -> list[Path]:
-    """The files that paths, folders and patterns name, each once; no file is a DataError.
-
-    A folder stands for all files below it, except those whose name, or the name of a folder on the
-    way, begins with `_` or `.`.
-    """
-    files: dict[Path, None] = {}
-    for path in paths:
-        matching = _matching(str(path))
-        if not matching:
-            raise DataError(
-                f"{path}: there is no such file (looked in {Path(path).parent.absolute()})"
-            )
-        files.update(dict.fromkeys(matching))
-    return list(files)
-
-
-def _matching(path: str) -> list[Path]:
-    file = Path(path)
-    names = [file] if file.exists() else [Path(each) for each in sorted(glob(path))]
-    return [each for name in names for each in (_below(name) if name.is_dir() else [name])]
-
-
-def _below(folder: Path) -> list[Path]:
-    hidden = ("_", ".")
-    return [
-        file for file in sorted(folder.rglob("*"))
-        if file.is_file()
-        and not any(part.startswith(hidden) for part in file.relative_to(folder).parts)
-    ]  # fmt: skip
 
 
 def splits_of(
