@@ -181,6 +181,7 @@ REACHED: dict[str, str] = {
     "tables.interval_pieces": "cases/window_*",
     "testing.case_records": "testing/test_case_sessions.py testing/test_judging.py",
     "testing.case_runs": "testing/test_case_sessions.py testing/test_judging.py",
+    "testing.pytest_items": "testing/test_pytest_plugin.py",
 }
 
 

@@ -37,6 +37,9 @@ def run_cases(
         bool,
         typer.Option("--update", help="Write what came into the files, where it was not expected."),
     ] = False,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Say which rules never fired, and the like.")
+    ] = False,
     junit: Annotated[
         Path | None,
         typer.Option("--junit", metavar="FILE", readable=False, help="Write JUnit XML, too."),
@@ -45,6 +48,7 @@ def run_cases(
     """Run the tests of rules: files ending in .certest, each test as a run and as a session."""
     from cernis.testing.case_report import CaseReport
     from cernis.testing.case_sessions import CaseSession, case_paths, chooser
+    from cernis.testing.rule_coverage import RuleCoverage
 
     began = time.perf_counter()
     try:
@@ -55,10 +59,12 @@ def run_cases(
     if not paths:
         stop("there are no tests: no file ends in .certest", 2)
     report = CaseReport(verbose, is_coloured(sys.stdout))
-    session = CaseSession()
+    session = CaseSession(coverage=RuleCoverage() if coverage else None)
     outcomes = _outcomes(session, paths, chosen, report, first_only)
     seconds = time.perf_counter() - began
     for line in report.end(outcomes, seconds):
+        say(line)
+    for line in session.coverage.lines() if session.coverage else ():
         say(line)
     if junit is not None:
         _write_junit(junit, outcomes, seconds)

@@ -21,6 +21,7 @@ from cernis.testing.case_files import (
 )
 from cernis.testing.case_runs import CaseEvidence, PreparedCase, ProgramShelf, prepare, run_case
 from cernis.testing.judging import Judge, Miss
+from cernis.testing.rule_coverage import RuleCoverage
 
 _EXPLAINED: Final = 8
 """So many lines of an explanation are shown."""
@@ -76,8 +77,8 @@ class CaseSession:
     """Runs cases one after the other; they share programs, and what coverage counts."""
 
     shelf: ProgramShelf = field(default_factory=ProgramShelf)
-    profiles: dict[int, Profile] | None = None
-    """For coverage: what the operators of each program did, by its identity."""
+    coverage: RuleCoverage | None = None
+    """Where it is counted which rules fire, if that was asked for."""
 
     def outcomes(
         self, paths: Iterable[Path], chosen: Callable[[str], bool] = lambda name: True
@@ -108,10 +109,10 @@ class CaseSession:
 
     def _run(self, file: CaseFile, case: Case, outcome: CaseOutcome) -> None:
         prepared = outcome.prepared = prepare(file, case, self.shelf)
-        profile = None
-        if self.profiles is not None:
-            profile = self.profiles.setdefault(id(prepared.program), Profile())
+        profile = None if self.coverage is None else Profile()
         evidence = outcome.evidence = run_case(prepared, profile)
+        if self.coverage is not None and profile is not None:
+            self.coverage.add(prepared.program, profile, evidence.answer)
         _refuse_unused(prepared, evidence)
         outcome.misses = Judge(prepared, evidence).misses()
         if not any(True for _ in prepared.claims()) and "answer" not in case.settings:
