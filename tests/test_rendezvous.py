@@ -41,7 +41,7 @@ def test_all_that_met_is_found_and_nothing_else(
     result = command.recognised(command.received(simulation))
     planted = {(row["vessel1"], row["vessel2"]) for row in simulation.meetings.to_pylist()}
     assert len(planted) == 4
-    assert {(row["V"], row["W"]) for row in result.fluent("rendezVous").to_pylist()} == planted
+    assert {(row["v"], row["w"]) for row in result.fluent("rendezVous").to_pylist()} == planted
     assert result.fluent("sideBySide").num_rows > 100 * len(planted)
     page = command.write_map(result, simulation.positions, tmp_path / "map.html")
     assert "Rendez-vous at sea" in page.read_text("utf-8")
