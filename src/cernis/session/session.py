@@ -135,7 +135,7 @@ class Session(QueryLoop):
     def _can_walk(self) -> bool:
         """Can all definitions be walked? Then nothing else costs less.
 
-        Users who say whether to evaluate from changes get what they say.
+        Users who say how columns are to evaluate get what they say.
         """
         is_certain = self.incremental is None and self.uncertain_input is None
         return is_certain and can_walk(self.plan, self.tick, self.ties)

@@ -393,7 +393,9 @@ def check_state(tree: Tree, session: Session, is_uncertain: bool, has_others: bo
     """
     check(tree, _shape_of_states(session.plan, is_uncertain, has_others), "")
     if tree["incremental"] and not session.may_be_incremental:
-        raise DataError("it was evaluated from changes, and its program cannot be")
+        raise DataError(
+            "keys with news were evaluated, and in its program news cannot be confined to keys"
+        )
 
 
 # -- files -------------------------------------------------------------------------------------

@@ -269,7 +269,7 @@ def saved_tree(session: Session) -> Tree:
     if session.last is not None:
         tree["more"] = session.extra_state(writer)
     population = _plain_population(session.population, writer, session.is_anchored)
-    # Only evaluation from changes needs the keys.
+    # Only an evaluation of keys with news needs their numbers.
     registers = session.layout.registers if session.may_be_incremental else []
     return {
         **tree,
