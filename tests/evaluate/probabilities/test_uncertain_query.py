@@ -189,6 +189,9 @@ def test_bounded_memory_and_thresholds() -> None:
         ({"memory": 5, "durations": {"on": (1, -1)}}, "durations are a mean"),
         ({"memory": 5, "durations": {"on": 7}}, "durations are a mean"),
         ({"memory": 5, "durations": "nowhere.toml"}, "nowhere.toml: cannot be read"),
+        ({"uncertain": 5}, "named in a list"),
+        ({"threshold": "half"}, "threshold must be a number from 0 to 1, not 'half'"),
+        ({"thresholds": {"onn": 0.5}}, "did you mean on"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(given: dict[str, Any], said: str) -> None:

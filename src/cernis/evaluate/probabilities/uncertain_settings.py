@@ -96,6 +96,10 @@ def uncertain_settings(
     known = {name: _durations(name, value) for name, value in (durations or {}).items()}
     if isinstance(uncertain, str):
         uncertain = (uncertain,)
+    if uncertain is not None and not (
+        isinstance(uncertain, Iterable) and all(isinstance(each, str) for each in uncertain)
+    ):
+        raise DataError(f"uncertain relations are named in a list: ['walking'], not {uncertain!r}")
     relations = None if uncertain is None else tuple(uncertain)
     return UncertainSettings(
         float(threshold), named, memory, known, seed, relations, probabilities, float(mean_change)
