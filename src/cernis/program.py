@@ -228,6 +228,35 @@ class Program:
         at_time = time if isinstance(time, str | None) else point(time, "time", self.time_scale)
         return explain(self.plan, records, question, at_time, limits, shown.text)
 
+    def explain_all(
+        self, events: Events, text: str, first: Point | None = None, last: Point | None = None, *,
+        window: Length | None = None, step: Length | None = None, start: Point | None = None,
+        end: Point | None = None, tick: int | None = None, ties: str | None = None,
+        mapping: str | Path | Mapping[str, Any] | None = None,
+    ) -> list[Explanation]:  # fmt: skip
+        """Why a pair held, or an event happened, from one time to another: each time by itself.
+
+        The text may name an entity, such as `b7`: then it is all that has it as an argument. The
+        twenty latest intervals and happenings are explained, in the order of time.
+        """
+        from cernis.answers.time_output import TimeOutput
+        from cernis.explain.explaining import RunLimits
+        from cernis.explain.wider_questions import explain_over
+        from cernis.records.record_sources import read_events
+        from cernis.session.settings import point, settings
+
+        chosen = settings(window, step, start, end, tick, ties, self.time_scale)
+        limits = RunLimits(
+            chosen.window, chosen.step, chosen.start, chosen.end, chosen.tick, chosen.ties
+        )
+        records = read_events(events, self.checked, mapping)
+        low, high = (
+            None if time is None else point(time, name, self.time_scale)
+            for name, time in (("first", first), ("last", last))
+        )
+        shown = TimeOutput(self.time_scale, records.dated)
+        return explain_over(self.plan, records, text, low, high, limits, shown.text)
+
     def record_shares(
         self, events: Events, question: str, time: Point, *, start: Point | None = None,
         end: Point | None = None, tick: int | None = None, ties: str | None = None,

@@ -31,7 +31,7 @@ class Tags(HTMLParser):
 def test_a_page_is_well_formed_and_escapes_what_is_from_the_data() -> None:
     program = cernis.load(RULES)
     explanation = program.explain([("a", 1, 1, "<script>&x")], "g('<script>&x')", 3)
-    page = explanation_page(explanation, 1)
+    page = explanation_page([explanation], 1)
     tags = Tags()
     tags.feed(page)
     assert not tags.open

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,7 +26,7 @@ def explain(
     rules: Rules,
     question: Annotated[
         str,
-        typer.Argument(metavar="PAIR", help="What to explain: level(b7)=critical, or an event."),
+        typer.Argument(metavar="PAIR", help="A pair, level(b7)=critical, an event, or an entity."),
     ],
     inputs: Annotated[
         list[Path],
@@ -33,6 +34,12 @@ def explain(
     ],
     time: Annotated[
         str | None, typer.Option("--at", metavar="TIME", help="When; else when it last held.")
+    ] = None,
+    first: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="All since then, each by itself.")
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="All up to then, each by itself.")
     ] = None,
     facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
     dialect: Dialect = None,
@@ -51,20 +58,26 @@ def explain(
     columns: Columns = [],  # noqa: B006 - as above
 ) -> None:
     """Say why something held or happened, down to the records; or why it did not."""
+    from cernis.explain.explanation_pages import explanation_page
+    from cernis.explain.wider_questions import is_entity
+
     program = load_program(rules, facts, dialect)
-    explanation = program.explain(
-        inputs,
-        question,
-        time,
-        window=window,
-        step=step,
-        start=start,
-        end=end,
-        mapping=mapping_of(config, columns),
-    )
-    if format_ is ExplanationFormat.JSON:
-        say(explanation.json())
-    elif format_ is ExplanationFormat.HTML:
-        say(explanation.html() if depth is None else explanation.html(depth), newline=False)
+    limits: dict[str, Any] = {
+        "window": window, "step": step, "start": start, "end": end,
+        "mapping": mapping_of(config, columns),
+    }  # fmt: skip
+    if first is None and last is None and not is_entity(program.plan, question):
+        explanations = [program.explain(inputs, question, time, **limits)]
     else:
-        say(explanation.text(depth, is_coloured(sys.stdout)), newline=False)
+        bounds = (time, time) if time is not None else (first, last)
+        explanations = program.explain_all(inputs, question, *bounds, **limits)
+    if format_ is ExplanationFormat.JSON:
+        whole = [each.as_dict() for each in explanations]
+        content = whole[0] if len(whole) == 1 else whole
+        say(json.dumps(content, indent=2, ensure_ascii=False))
+    elif format_ is ExplanationFormat.HTML:
+        say(explanation_page(explanations, 4 if depth is None else depth), newline=False)
+    else:
+        coloured = is_coloured(sys.stdout)
+        texts = [each.text(depth, coloured) for each in explanations]
+        say("\n".join(texts) or f"nothing to explain about {question}\n", newline=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
@@ -25,17 +25,25 @@ summary { cursor: pointer; }
 """
 
 
-def explanation_page(explanation: Explanation, depth: int) -> str:
-    """A page with the tree; what is from the data is escaped."""
-    title = escape(f"{explanation.question} at {explanation.shown_time or explanation.time}")
-    verdict = "holds" if explanation.holds else "does not hold"
-    tree = "".join(_node(explanation.tree, depth))
+def explanation_page(explanations: Sequence[Explanation], depth: int) -> str:
+    """A page with the tree of each explanation; what is from the data is escaped."""
+    title = escape(_title(explanations[0])) if explanations else "nothing to explain"
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width">\n<title>{title}</title>\n'
-        f"<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n<p>{verdict}</p>\n"
-        f"<ul>{tree}</ul>\n</body>\n</html>\n"
+        f"<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"{''.join(_section(each, depth) for each in explanations)}</body>\n</html>\n"
     )
+
+
+def _section(explanation: Explanation, depth: int) -> str:
+    verdict = "true" if explanation.holds else "not true"
+    tree = "".join(_node(explanation.tree, depth))
+    return f"<h1>{escape(_title(explanation))}</h1>\n<p>{verdict}</p>\n<ul>{tree}</ul>\n"
+
+
+def _title(explanation: Explanation) -> str:
+    return f"{explanation.question} at {explanation.shown_time or explanation.time}"
 
 
 def _node(reason: Reason, depth: int) -> Iterator[str]:

@@ -98,7 +98,7 @@ class Explanation:
         """A page of its own; what lies deeper than `depth` is folded until somebody opens it."""
         from cernis.explain.explanation_pages import explanation_page
 
-        return explanation_page(self, depth)
+        return explanation_page([self], depth)
 
     def text(self, depth: int | None = None, colour: bool = False) -> str:
         """The tree as indented lines; what lies deeper than `depth` is folded."""
@@ -106,11 +106,14 @@ class Explanation:
 
     def json(self) -> str:
         """The explanation as JSON."""
-        parts = {
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The explanation for JSON."""
+        return {
             "question": self.question, "time": self.time, "at": self.shown_time,
-            "holds": self.holds,
+            "holds": self.holds, "tree": self.tree.as_dict(),
         }  # fmt: skip
-        return json.dumps({**parts, "tree": self.tree.as_dict()}, indent=2, ensure_ascii=False)
 
     def __str__(self) -> str:
         return self.text()

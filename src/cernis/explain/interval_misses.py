@@ -16,6 +16,9 @@ from cernis.knowledge.ground_values import term_of
 from cernis.syntax import show
 from cernis.tables.interval_tables import INFINITY
 
+_MOST_SHOWN = 3
+"""Of so many ways in which a rule could have given a point something is said, the nearest ones."""
+
 
 def interval_misses(
     causes: CauseTrees, rule: StaticRule, question: Question, time: int
@@ -41,7 +44,8 @@ class _IntervalMisses:
             reason.reasons.append(Reason("note", f"not explained yet: {trouble}"))
             proofs = []
         full = [proof for proof in proofs if proof.failed is None]
-        for proof in (full or proofs)[:3]:
+        nearest = sorted(full or proofs, key=lambda proof: _distance(proof, time))
+        for proof in nearest[:_MOST_SHOWN]:
             reason.reasons += self._static_miss(proof, time)
         yield reason
 
@@ -113,6 +117,16 @@ class _IntervalMisses:
             others = ", ".join(map(interval_text, inputs[1][-5:])) or "none"
             text = f"failed: {interval_text(span)} {relation} no interval of {others}"
             yield Reason("failed", text, place)
+
+
+def _distance(proof: StaticProof, time: int) -> int:
+    """How far from a point the intervals of a rule's pairs are, all in all."""
+    total = 0
+    for part in proof.lists.values():
+        if isinstance(part, PairList):
+            gaps = (max(start - time, time - end + 1, 0) for start, end in part.spans)
+            total += min(gaps, default=1 << 60)
+    return total
 
 
 def _removed(proof: StaticProof) -> set[str]:
