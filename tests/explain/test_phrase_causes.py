@@ -82,3 +82,9 @@ def test_a_delay_may_have_a_unit(program: cernis.Program) -> None:
     assert (
         text[1] == "began at 62: 1min after lit(d1)=true was initiated at 2, and not broken since"
     )
+
+
+def test_provenance_of_what_phrases_find(program: cernis.Program) -> None:
+    table = program.run(RECORDS).provenance(["missed", "long"])
+    rows = {(row["name"], row["role"], row["line"]) for row in table.to_pylist()}
+    assert {("long", "began", 1), ("long", "ended", 2), ("missed", "happened", 4)} <= rows

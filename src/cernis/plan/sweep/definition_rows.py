@@ -128,6 +128,8 @@ class PointDefinition:
         if self.definition.kind == "event":
             return Instance(self.definition.relation, pattern)
         value = OPEN if pattern[-1] is None and self.is_register else pattern[-1]
+        if value is None:
+            raise NotSweptError("gives a value that no rule names", terms[-1].span)
         return Instance(self.definition.relation, pattern[:-1], value)
 
     def _scopes(self, rule: PointRule) -> Iterator[RuleScope]:
