@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,3 +56,11 @@ def wait_until_ready(browser: Chrome, seconds: float = 20) -> None:
             break
         time.sleep(0.02)
     raise AssertionError(f"the page did not open: {browser.get_log('browser')}")
+
+
+def wait_for(is_true: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait until something is true of a page."""
+    deadline = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.05)

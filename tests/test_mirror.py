@@ -43,7 +43,7 @@ REACHED: dict[str, str] = {
     "cli.compare_commands": "compare/test_program_diff.py",
     "cli.console": "cli/test_bad_input.py",
     "cli.formatting": "cli/test_fmt.py",
-    "cli.graph_command": "cli/test_plan_and_graph.py",
+    "cli.graph_command": "cli/test_plan_and_graph.py report/test_graph_page.py",
     "cli.program_arguments": "cli/test_check.py",
     "cli.series_command": "answers/test_probability_series.py",
     "cli.uncertain_commands": "cli/test_run_command.py",

@@ -81,6 +81,12 @@ class Program:
         """The fluents it speaks of, input and defined."""
         return dict(self.checked.catalogue.fluents)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table of its events and fluents."""
+        from cernis.answers.reports.notebook_view import program_view
+
+        return program_view(self.checked.catalogue, self.checked.definitions.auxiliary)
+
     @property
     def time_scale(self) -> TimeScale:
         """The unit of its time-points, and the zone of times without one."""

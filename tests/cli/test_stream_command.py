@@ -43,9 +43,10 @@ def command(*more: str) -> subprocess.CompletedProcess[str]:
 def test_replay(folder: Path) -> None:
     done = command(
         "replay", "toy.cer", "-i", "toy.txt", "--window", "100", "--step", "5", "--partitions", "2",
-        "--speed", "50",
+        "--speed", "50", "--serve", "127.0.0.1:0",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert "cernis: the stream is shown at http://127.0.0.1:" in done.stderr
     lines = done.stdout.splitlines()
     assert "+ rich(chris)=true [14,inf) at 15" in lines
     assert "- rich(chris)=true [14,inf) at 20" in lines

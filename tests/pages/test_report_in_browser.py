@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import cernis
+from cernis.answers.reports.feed_board import FeedBoard
+from cernis.answers.time_output import WHOLE_NUMBERS
 from cernis.report.graph_page import as_page
-from tests.browser import open_browser, wait_until_ready
+from cernis.spark.live_server import LivePage, serve_live
+from cernis.spark.metrics import Metrics
+from tests.answers.reports.test_feed_board import changes
+from tests.browser import open_browser, wait_for, wait_until_ready
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -99,6 +104,14 @@ def test_choosing_an_interval_shows_details_and_curves(page: Chrome) -> None:
     assert "speed(b2) = high" in text_of(page, "chosen")
     assert page.execute_script("return document.querySelectorAll('#curves canvas').length") == 1
     assert "velocity · S" in text_of(page, "curves")
+
+
+def test_causes_lead_from_an_interval_to_its_record(page: Chrome) -> None:
+    row = rows_of(page).index("b2 · speed")
+    pointer(page, "pointermove", row, "model.meta.end * 0.5")
+    card = text_of(page, "card")
+    assert "began by the rule at <text>:3, from velocity(b2, 9) at 2026-03-29 02:30:00" in card
+    assert "ended by the rule at <text>:4" in card
 
 
 def test_keys_move_zoom_and_walk(page: Chrome) -> None:
@@ -230,6 +243,29 @@ def test_a_graph_tells_about_what_is_clicked(browser: Chrome, tmp_path: Path) ->
     assert sorted(back) == ["speed=high", "speed=low"]
     browser.find_element("css selector", "#about li button").click()
     assert "moored=true" in text_of(browser, "about").split("It feeds")[1]
+
+
+def test_a_page_that_is_served_goes_along_with_the_stream(browser: Chrome) -> None:
+    live = serve_live(LivePage(FeedBoard("ward"), Metrics), "127.0.0.1:0")
+    try:
+        live.page.take(changes(("insert", "b2", 2, None, 10)), WHOLE_NUMBERS)
+        browser.get(live.address)
+        wait_until_ready(browser)
+        assert rows_of(browser) == ["b2 · on"]
+        later = changes(
+            ("delete", "b2", 2, None, 20), ("insert", "b2", 2, 6, 20), ("insert", "b1", 1, 30, 20)
+        )
+        live.page.take(later, WHOLE_NUMBERS)
+        wait_for(lambda: rows_of(browser) == ["b1 · on", "b2 · on"])
+        assert browser.execute_script("return window.cernis.model.ghosts.lanes.length") == 2
+        # A view of all goes along with the end.
+        view = browser.execute_script("return [window.cernis.view.low, window.cernis.view.high]")
+        assert (view[0] <= 0, view[1] >= 29) == (True, True)
+        assert "- on(b2) = true [2, )" in text_of(browser, "changes")
+        assert "queries" in text_of(browser, "live")
+    finally:
+        live.close()
+    wait_for(lambda: "ended" in text_of(browser, "live"))
 
 
 def test_nothing_went_wrong_in_the_console(page: Chrome) -> None:

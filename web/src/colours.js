@@ -16,9 +16,15 @@ export function paint(number) {
 /** Numbers for pairs: a fluent that is true or false has one colour, other values have their own. */
 export function makePalette(model) {
   const codes = new Map();
-  const trueCode = model.values.indexOf("true");
-  const perFluent = model.meta.fluents.map(() => new Map());
+  let values = null;
+  let trueCode = -1;
+  let perFluent = [];
   return (relation, value) => {
+    if (values !== model.values) {
+      values = model.values;
+      trueCode = values.indexOf("true");
+      perFluent = model.meta.fluents.map(() => new Map());
+    }
     const fluent = model.meta.fluents[relation];
     if (value === trueCode && !fluent.many) return relation;
     const key = model.values[value];

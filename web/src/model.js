@@ -108,11 +108,14 @@ function readGhosts(columns) {
 
 function readCauses(columns) {
   if (!columns["cause.begin.rule"]) return null;
+  const [begin, end] = [columns["cause.begin.event"], columns["cause.end.event"]];
+  for (let i = 1; i < begin.length; i++) begin[i] += begin[i - 1];
+  for (let i = 0; i < end.length; i++) end[i] += begin[i];
   return {
     beginRule: columns["cause.begin.rule"],
     endRule: columns["cause.end.rule"],
-    beginEvent: columns["cause.begin.event"],
-    endEvent: columns["cause.end.event"],
+    beginEvent: begin,
+    endEvent: end,
   };
 }
 

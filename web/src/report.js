@@ -7,6 +7,7 @@ import { makeDescriber } from "./describe.js";
 import { $, make } from "./dom.js";
 import { makeFilters } from "./filters.js";
 import { listen } from "./gestures.js";
+import { fetchData, follow } from "./live.js";
 import { makeMap } from "./map.js";
 import { makeMinimap } from "./minimap.js";
 import { makeModel } from "./model.js";
@@ -21,7 +22,8 @@ import { makeView } from "./view.js";
 const began = performance.now();
 
 async function open() {
-  const model = makeModel(await readEmbedded("cernis-data"));
+  const isLive = !$("cernis-data").textContent.trim();
+  const model = makeModel(isLive ? await fetchData() : await readEmbedded("cernis-data"));
   const { meta } = model;
   document.title = meta.title;
   $("title").textContent = meta.title;
@@ -33,7 +35,11 @@ async function open() {
   const minimap = makeMinimap($("minimap"), model, view, timeline);
   const curves = makeCurves($("curves"), model, view, timeline, clock);
   const describe = makeDescriber(model, clock, timeline);
-  makeFilters($("filters"), model, timeline, filters, timeline.refilter);
+  const renewFilters = () => {
+    $("filters").replaceChildren();
+    makeFilters($("filters"), model, timeline, filters, timeline.refilter);
+  };
+  renewFilters();
   const redraw = () => {
     document.querySelectorAll("[data-swatch]").forEach((each) => each.repaint());
     timeline.restyle();
@@ -61,6 +67,14 @@ async function open() {
   startTheme();
   timeline.refilter();
   timeline.resize();
+  if (isLive) {
+    follow(model, view, () => {
+      timeline.renew();
+      minimap.recount();
+      $("details").hidden = true;
+      renewFilters();
+    });
+  }
   window.cernis = { model, view, timeline, clock };
   requestAnimationFrame(() => requestAnimationFrame(() => {
     window.cernis.openedAfter = performance.now();

@@ -39,6 +39,13 @@ export function makeTimeline(elements, model, view, clock, filters) {
     timeline.ask();
   };
 
+  /** The data is new: what was computed from the old one is forgotten. */
+  timeline.renew = () => {
+    pixelsDark = null;
+    timeline.selected = timeline.hovered = null;
+    timeline.refilter();
+  };
+
   timeline.resize = () => {
     const ratio = window.devicePixelRatio || 1;
     size = { width: scroller.clientWidth, height: scroller.clientHeight, ratio };

@@ -36,6 +36,17 @@ export function makeView(start, end) {
     view.set(from - margin, to + margin);
   };
 
+  /** Times are counted from another base. */
+  view.shift = (by) => {
+    const wasFirst = view.low <= bounds.low + 1e-9;
+    bounds.low += by;
+    bounds.high += by;
+    view.low += by;
+    view.high += by;
+    bounds.low = Math.min(bounds.low, 0);
+    if (wasFirst) view.low = bounds.low;
+  };
+
   /** The end of the data has moved: a view that showed it goes along. */
   view.extend = (newEnd) => {
     const followed = view.high >= bounds.high - 1e-9;

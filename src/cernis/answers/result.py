@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from cernis.answers.reports.report_content import RunOrigin
 
 Table = TypeVar("Table")
+
+MOST_TRACED: Final = 100_000
+"""So many intervals get their causes in a report unless one asks for them."""
 
 
 def as_text(answer: Answer, times: TimeOutput = WHOLE_NUMBERS) -> str:
@@ -183,20 +186,38 @@ class Result:
     def report(
         self, path: str | Path, *, title: str | None = None, events: bool = True,
         positions: pa.Table | None = None, areas: str | Path | Mapping[str, Any] | None = None,
+        causes: bool | None = None, explain: Iterable[str] = (),
     ) -> Path:  # fmt: skip
         """Write a page for a browser into a file: a timeline of all intervals and events.
 
         The page needs no other file and no network. Without `events`, it has intervals only. With
         answers as of each query, it shows what later queries have corrected. A map shows events
         with a longitude and a latitude, `positions` (a table of `vessel, t, lon, lat`) and
-        `areas`, which are GeoJSON.
+        `areas`, which are GeoJSON. `causes` gives each interval the rules and records that began
+        and ended it, for which the events are evaluated again; unless it is said, so it is done
+        for up to 100,000 intervals. `explain` names fluents whose intervals are explained as a
+        whole.
         """
         from cernis.answers.reports.report_file import ReportOptions, write_report
 
-        options = ReportOptions(title, events, positions, areas)
+        if causes is None:
+            count = sum(len(table.starts) for table in self.answer.fluents.values())
+            causes = self._trace is not None and events and count <= MOST_TRACED
+        provenance = self.provenance() if causes else None
+        options = ReportOptions(title, events, positions, areas, provenance, tuple(explain))
         return write_report(
             path, self.origin, self.answer, self.summary, self.times, options, self.as_of
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a small timeline and a table."""
+        from cernis.answers.reports.notebook_view import result_view
+
+        return result_view(self.answer, self.times, self._shown())
+
+    def _shown(self) -> list[Relation]:
+        hidden = self.origin.checked.definitions.auxiliary if self.origin else set()
+        return [relation for relation in self._catalogue.fluents if relation not in hidden]
 
     def to_pandas(self) -> Any:
         """All intervals as a data frame; an open end is missing."""

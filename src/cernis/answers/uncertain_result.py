@@ -127,6 +127,14 @@ class UncertainResult:
         options = ReportOptions(title, events, positions, areas)
         return write_report(path, self.origin, self.answer, self.summary, self.times, options)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a small timeline of credible intervals, and a table."""
+        from cernis.answers.reports.notebook_view import result_view
+
+        hidden = self.origin.checked.definitions.auxiliary if self.origin else set()
+        shown = [relation for relation in self._catalogue.fluents if relation not in hidden]
+        return result_view(self.answer, self.times, shown)
+
     def text(self) -> str:
         """One line for each pair: `holdsFor(F=V, [(start,end,probability),...]).`, sorted.
 

@@ -44,6 +44,17 @@ class ReportCommand:
     events: Annotated[
         bool, typer.Option(help="Show events and their attributes, beside what held.")
     ] = True
+    causes: Annotated[
+        bool | None,
+        typer.Option(
+            "--causes/--no-causes",
+            help="Which rules and records began and ended intervals; up to 100,000 unless said.",
+        ),
+    ] = None
+    explain: Annotated[
+        list[str],
+        typer.Option(metavar="FLUENT", help="Explain the intervals of this fluent as a whole."),
+    ] = field(default_factory=list)
     areas: Annotated[
         Path | None,
         typer.Option(metavar="FILE", readable=False, help="Areas for the map, as GeoJSON."),
@@ -81,14 +92,25 @@ def report(options: ReportCommand) -> None:
     try:
         result = _recognised(program, options)
         title = options.title or f"{options.rules.stem}: {', '.join(_names(options.inputs))}"
-        page = result.report(
-            options.output, title=title, events=options.events, areas=options.areas
-        )
+        page = _write(result, options, title)
     except DataError as error:
         stop(str(error), 2)
     count = sum(len(table.starts) for table in result.answer.fluents.values())
     size = page.stat().st_size / 1e6
     say(f"{page}: {count:,} intervals, {size:.1f} MB; open it in a browser")
+
+
+def _write(result: Result | UncertainResult, options: ReportCommand, title: str) -> Path:
+    from cernis.answers.result import Result
+
+    if isinstance(result, Result):
+        return result.report(
+            options.output, title=title, events=options.events, areas=options.areas,
+            causes=options.causes, explain=options.explain,
+        )  # fmt: skip
+    if options.causes or options.explain:
+        raise DataError("--causes and --explain are about certain records, and not --uncertain")
+    return result.report(options.output, title=title, events=options.events, areas=options.areas)
 
 
 def _recognised(program: Program, options: ReportCommand) -> Result | UncertainResult:

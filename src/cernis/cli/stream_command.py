@@ -40,6 +40,7 @@ from cernis.errors import DataError
 
 if TYPE_CHECKING:
     from cernis.program import Program
+    from cernis.spark.live_server import LivePage, LiveServer
     from cernis.spark.metrics import Metrics
     from cernis.spark.streaming.stream_query import Stream
     from cernis.syntax.time_scale import TimeScale
@@ -84,6 +85,15 @@ Port = Annotated[
         "--metrics-port", min=0, max=65535, help="Serve figures there, for Prometheus; 0 is any."
     ),
 ]
+Serve = Annotated[
+    str | None,
+    typer.Option("--serve", metavar="HOST:PORT", help="Show the stream on a page: 127.0.0.1:8080."),
+]
+Token = Annotated[
+    str | None,
+    typer.Option("--token", help="What a browser has to know to see that page; else it is made up "
+                 "if HOST is not this machine."),
+]  # fmt: skip
 Master = Annotated[str, typer.Option(help="Where Spark runs: local[*], or a cluster's address.")]
 Conf = Annotated[
     list[str], typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark's.")
@@ -114,6 +124,8 @@ class SharedOptions:
     relations: Relations = ""
     mean_change: MeanChange = None
     port: Port = None
+    serve: Serve = None
+    token: Token = None
     master: Master = "local[*]"
     conf: Conf = field(default_factory=list)
 
@@ -205,6 +217,9 @@ class StreamRequest:
     port: int | None
     master: str
     conf: dict[str, str]
+    live: LivePage | None = None
+    serve: str | None = None
+    token: str | None = None
 
 
 @takes(StreamOptions)
@@ -224,7 +239,7 @@ def stream(options: StreamOptions) -> None:
     with _session(request) as spark:
         with said():
             running = _started(request, events.stream(spark))
-        is_over = _watch(running, request.port)
+        is_over = _watch(running, request)
     if is_over and not options.shared.allow_unused:
         _conclude(running)
 
@@ -263,7 +278,19 @@ def _request(rules: Path, options: SharedOptions, **more: Any) -> StreamRequest:
         conf = spark_settings(options.conf)
     except DataError as error:
         stop(str(error), 2)
-    return StreamRequest(program, settings, options.sink, options.port, options.master, conf)
+    live = None if options.serve is None else _live_page(program, rules, options)
+    return StreamRequest(
+        program, settings, options.sink, options.port, options.master, conf, live, options.serve,
+        options.token,
+    )  # fmt: skip
+
+
+def _live_page(program: Program, rules: Path, options: SharedOptions) -> LivePage:
+    from cernis.answers.reports.feed_board import FeedBoard
+    from cernis.spark.live_server import LivePage
+
+    tick = options.tick or program.checked.definitions.settings.tick
+    return LivePage(FeedBoard(rules.stem, tick, options.policy is not ReportPolicy.EARLY))
 
 
 def _look_ahead(options: dict[str, Any], sink: str, scale: TimeScale) -> None:
@@ -302,7 +329,11 @@ def _started(request: StreamRequest, events: Any) -> Stream:
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("cernis: warning: %(message)s"))
     logging.getLogger(LOGGER).handlers[:] = [handler]
-    return start_stream(request.program, events, sink=request.sink, **request.settings)
+    live = request.live
+    return start_stream(
+        request.program, events, sink=request.sink,
+        on_changes=None if live is None else live.take, **request.settings,
+    )  # fmt: skip
 
 
 def _replay(
@@ -330,7 +361,7 @@ def _replay(
         mover = Replay(target, speed, lambda rows: _until(running, rows))
         thread = threading.Thread(target=lambda: mover.run(cut, first), daemon=True)
         thread.start()
-        is_over = _watch(running, request.port, lambda: thread.is_alive())
+        is_over = _watch(running, request, lambda: thread.is_alive())
     return running if is_over else None
 
 
@@ -340,17 +371,21 @@ def _until(running: Stream, rows: int) -> None:
         time.sleep(0.02)
 
 
-def _watch(running: Stream, port: int | None, goes_on: Callable[[], bool] | None = None) -> bool:
+def _watch(
+    running: Stream, request: StreamRequest, goes_on: Callable[[], bool] | None = None
+) -> bool:
     """Show how a stream goes until it ends, is stopped, or all that comes has been done.
 
     Gives whether all has been done.
     """
     from cernis.spark.metrics import serve
 
-    server, is_over = None, True
+    server, live, is_over = None, None, True
     try:
         with said(), _line(running.metrics) as show:
-            server = None if port is None else serve(running.metrics.prometheus, port)
+            if request.port is not None:
+                server = serve(running.metrics.prometheus, request.port)
+            live = _serve_live(running, request)
             while not running.wait(_EVERY):
                 show()
                 if goes_on is not None and not goes_on():
@@ -360,11 +395,25 @@ def _watch(running: Stream, port: int | None, goes_on: Callable[[], bool] | None
         is_over = False
     finally:
         running.stop()
+        if live is not None:
+            live.close()
         if server is not None:
             server.shutdown()
             server.server_close()
     _say_end(running)
     return is_over
+
+
+def _serve_live(running: Stream, request: StreamRequest) -> LiveServer | None:
+    """Show the stream on a page, and say where."""
+    from cernis.spark.live_server import serve_live
+
+    if request.live is None or request.serve is None:
+        return None
+    request.live.figures = lambda: running.metrics
+    live = serve_live(request.live, request.serve, request.token)
+    say(f"cernis: the stream is shown at {live.address}", err=True)
+    return live
 
 
 def _conclude(running: Stream) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cernis.check.dependencies import Vertex
@@ -81,7 +82,7 @@ def _count(vertex: Vertex, kind: str, run: LastRun) -> int:
 def _rule(span: Span, plan: Plan, seconds: Mapping[Span, float]) -> dict[str, Any]:
     sources = plan.checked.sources
     place = sources.place(span)
-    where = f"{place.name}:{place.line}" if place else ""
+    where = f"{Path(place.name).name}:{place.line}" if place else ""
     return {"text": sources.text(span), "place": where, "seconds": seconds.get(span)}
 
 

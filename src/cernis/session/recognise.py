@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -73,7 +74,15 @@ def recognise(
     )  # fmt: skip
     summary = _summary(plan, records, answer, chosen, (start, end), run.tick, began)
     times = time_output(plan, records, chosen)
-    origin = RunOrigin(plan.checked, lambda: read_events(events, plan.checked, mapping))
+
+    def explained(question: str, point: int) -> str:
+        from cernis.explain.explaining import RunLimits, explain
+
+        limits = RunLimits(chosen.window, chosen.step, start, end, chosen.tick, chosen.ties)
+        return explain(plan, again(), question, point, limits).text()
+
+    again = cache(lambda: read_events(events, plan.checked, mapping))
+    origin = RunOrigin(plan.checked, again, explained)
 
     def trace(names: Iterable[str] | None) -> pa.Table:
         from cernis.session.result_provenance import provenance_of_run

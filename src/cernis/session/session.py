@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -230,6 +230,20 @@ class Session(QueryLoop):
             f"<{type(self).__name__} {progress}: {len(self):,} records in the window, "
             f"{self.waiting:,} waiting>"
         )
+
+    def report(self, path: str | Path, feeds: Iterable[Feed], *, title: str | None = None) -> Path:
+        """Write a page for a browser: what the feeds of this session reported, and corrected.
+
+        The feeds are those that its queries gave, in their order.
+        """
+        from cernis.answers.reports.feed_board import FeedBoard, whole_times
+        from cernis.answers.reports.report_file import write_page
+        from cernis.pages.page_text import report_page
+
+        board = FeedBoard(title or "Session", self.tick, self.policy.name != "early")
+        for feed in feeds:
+            board.take(whole_times(feed.table(), feed.times), feed.times)
+        return write_page(path, report_page(board.title, board.payload().base64()))
 
     def save(self, path: str | Path) -> None:
         """Write all that the session knows to a file; `Program.restore` goes on from there.

@@ -10,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.answers.reports.corrections import Corrections
+from cernis.answers.reports.report_causes import Causes
 from cernis.answers.reports.report_events import (
     EventKind,
-    event_kinds,
     is_numeric,
-    position_kind,
 )
 from cernis.answers.reports.report_lanes import LaneRows, Lanes, is_open, lanes_of, rows_of
 from cernis.answers.reports.text_codes import coded_texts
@@ -34,57 +33,52 @@ _EXACT: Final = 1 << 52
 
 @dataclass(frozen=True, slots=True)
 class RunOrigin:
-    """What a result came from: the program, and its records, which are read again if need be."""
+    """What a result came from: the program, and its records, which are read again if need be.
+
+    `explain` gives the explanation of a pair at a time-point as text, where that can be had.
+    """
 
     checked: Checked
     read: Callable[[], Records | None]
+    explain: Callable[[str, int], str] | None = None
 
 
 @dataclass(slots=True)
 class ReportContent:
-    """What goes into a report, in the order in which it is found out."""
+    """What goes into a report: intervals, bands of probability, events, and what is known of them.
 
-    answer: Answer
-    checked: Checked
+    `explanations` are texts by the row of the interval that they are about.
+    """
+
+    relations: list[Relation]
+    rows: LaneRows
     times: TimeOutput
-    records: Records | None
+    bands: LaneRows = field(default_factory=lambda: rows_of([]))
+    kinds: list[EventKind] = field(default_factory=list)
     corrections: Corrections | None = None
-    with_events: bool = True
-    positions: pa.Table | None = None
-    relations: list[Relation] = field(init=False)
-    rows: LaneRows = field(init=False)
-    bands: LaneRows = field(init=False)
-    kinds: list[EventKind] = field(init=False)
+    causes: Causes | None = None
+    explanations: dict[int, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        """Gather rows from all tables."""
-        hidden = self.checked.definitions.auxiliary
-        courses = self.answer.courses
-        known = [*self.checked.catalogue.fluents, *self.answer.fluents]
-        self.relations = [
-            each for each in dict.fromkeys(known)
-            if each not in hidden and (each in self.answer.fluents or each in courses)
-        ]  # fmt: skip
-        numbers = {relation: number for number, relation in enumerate(self.relations)}
-        means = self.answer.means
-        self.rows = rows_of(
-            [
-                (numbers[relation], table, means.get(relation))
-                for relation, table in self.answer.fluents.items() if relation in numbers
-            ],
-            with_chances=bool(means),
-        )  # fmt: skip
-        segments = [
-            (numbers[relation], *course.segments())
-            for relation, course in courses.items() if relation in numbers
-        ]  # fmt: skip
-        self.bands = rows_of(segments, with_chances=True)
-        self.kinds = (
-            list(event_kinds(self.answer, self.records, self.checked.catalogue, hidden))
-            if self.with_events else []
-        )  # fmt: skip
-        if self.positions is not None:
-            self.kinds.append(position_kind(self.positions, self.times.scale))
+
+def content_of(answer: Answer, checked: Checked, times: TimeOutput) -> ReportContent:
+    """The intervals and the probabilities of an answer."""
+    hidden, courses = checked.definitions.auxiliary, answer.courses
+    known = [*checked.catalogue.fluents, *answer.fluents]
+    relations = [
+        each for each in dict.fromkeys(known)
+        if each not in hidden and (each in answer.fluents or each in courses)
+    ]  # fmt: skip
+    numbers = {relation: number for number, relation in enumerate(relations)}
+    tables = [
+        (numbers[relation], table, answer.means.get(relation))
+        for relation, table in answer.fluents.items() if relation in numbers
+    ]  # fmt: skip
+    segments = [
+        (numbers[relation], *course.segments())
+        for relation, course in courses.items() if relation in numbers
+    ]  # fmt: skip
+    rows = rows_of(tables, with_chances=bool(answer.means))
+    return ReportContent(relations, rows, times, rows_of(segments, with_chances=True))
 
 
 def pack_content(content: ReportContent, title: str) -> Payload:
@@ -125,7 +119,10 @@ class _Packing:
         bands = lanes_of(content.bands, *codes[1], apart=True)
         self._lanes("bandlane", bands)
         self._bands(bands)
-        self._events(entity_codes[3:])
+        event_places = self._events(entity_codes[3:])
+        if content.causes is not None:
+            self._causes(content.causes, lanes, event_places)
+        self._explanations(lanes)
         self._corrected(lanes, codes[0], codes[2])
         self._meta()
         return self.payload
@@ -174,10 +171,38 @@ class _Packing:
         self.payload.whole_numbers(f"{name}.gap", starts - np.where(first, 0, before))
         self.payload.whole_numbers(f"{name}.length", ends - starts)
 
-    def _events(self, entity_codes: list[Integers]) -> None:
+    def _causes(self, causes: Causes, lanes: Lanes, event_places: Integers) -> None:
+        """The number of a rule, and of an event among all, each from 1; 0 where there is none.
+
+        Numbers of events are told as differences, which are small: causes follow one another.
+        """
+        order = lanes.order
+        in_order = np.argsort(event_places, kind="stable")
+        events = []
+        for records in (causes.begin_records[order], causes.end_records[order]):
+            at = np.searchsorted(event_places[in_order], records)
+            nearest = in_order[np.minimum(at, max(len(in_order) - 1, 0))] if len(in_order) else at
+            is_known = (records > 0) & (at < len(in_order))
+            is_known[is_known] = event_places[nearest[is_known]] == records[is_known]
+            events.append(np.where(is_known, nearest + 1, 0))
+        self.payload.whole_numbers("cause.begin.rule", causes.begin_rules[order] + 1)
+        self.payload.whole_numbers("cause.end.rule", causes.end_rules[order] + 1)
+        self.payload.whole_numbers("cause.begin.event", _steps(events[0]))
+        self.payload.whole_numbers("cause.end.event", events[1] - events[0])
+
+    def _explanations(self, lanes: Lanes) -> None:
+        explanations = self.content.explanations
+        if explanations:
+            places = np.argsort(lanes.order)
+            rows = sorted(explanations, key=lambda row: places[row])
+            self.payload.whole_numbers("explained.place", places[rows])
+            self.payload.texts("explained.text", [explanations[row] for row in rows])
+
+    def _events(self, entity_codes: list[Integers]) -> Integers:
+        """The events in their lanes; gives the number of the record that each is."""
         kinds = self.content.kinds
         if not kinds:
-            return
+            return np.empty(0, np.int64)
         entities = np.concatenate(entity_codes)
         numbers = np.repeat(np.arange(len(kinds)), [len(kind.times) for kind in kinds])
         times = np.concatenate([kind.times for kind in kinds])
@@ -199,6 +224,7 @@ class _Packing:
             begin += len(kind.times)
             for place, column in enumerate(kind.columns[1:], 1):
                 self._attribute(f"event{number}.{place}", column, rows)
+        return np.concatenate([kind.places for kind in kinds])[order]
 
     def _attribute(self, name: str, column: pa.Array, rows: Integers) -> None:
         if not is_numeric(column):
@@ -244,6 +270,7 @@ class _Packing:
             "title": self.title, "base": str(self.base), "shift": self.shift,
             "end": int(self.end), "unit": scale.unit, "zone": scale.zone,
             "dated": content.times.dated, "rules": [], "summary": {},
+            "areas": [],
             "fluents": [
                 {"name": each.name, "arity": each.arity, "many": number in many}
                 for number, each in enumerate(content.relations)

@@ -11,10 +11,14 @@ import pyarrow as pa
 
 from cernis.answers.reports.corrections import corrections
 from cernis.answers.reports.map_areas import fact_areas, geojson_areas
-from cernis.answers.reports.report_content import ReportContent, RunOrigin, pack_content
+from cernis.answers.reports.report_causes import Causes, causes_of
+from cernis.answers.reports.report_content import RunOrigin, content_of, pack_content
+from cernis.answers.reports.report_events import event_kinds, position_kind
 from cernis.answers.reports.rule_texts import rule_texts
 from cernis.answers.reports.thresholds import thresholds_of
+from cernis.answers.reports.whole_explanations import explanations_of
 from cernis.answers.time_output import TimeOutput
+from cernis.check.checker import Checked
 from cernis.errors import CernisError, DataError
 from cernis.evaluate.answer import Answer
 from cernis.pages.page_text import report_page
@@ -37,6 +41,10 @@ class ReportOptions:
     events: bool = True
     positions: pa.Table | None = None
     areas: str | Path | Mapping[str, Any] | None = None
+    provenance: pa.Table | None = None
+    """The records of each interval, as `Result.provenance` gives them."""
+    explain: tuple[str, ...] = ()
+    """The fluents whose intervals are explained as a whole."""
 
 
 def write_report(
@@ -68,19 +76,26 @@ def report_payload(
     if origin is None:
         raise CernisError(NO_ORIGIN)
     checked = origin.checked
-    content = ReportContent(
-        answer, checked, times, origin.read() if options.events else None,
-        with_events=options.events, positions=options.positions,
-    )  # fmt: skip
+    content = content_of(answer, checked, times)
+    if options.events:
+        hidden = checked.definitions.auxiliary
+        content.kinds = list(event_kinds(answer, origin.read(), checked.catalogue, hidden))
+    if options.positions is not None:
+        content.kinds.append(position_kind(options.positions, times.scale))
     answers = list(as_of)
     if len(answers) > 1:
         tick = checked.definitions.settings.tick
         content.corrections = corrections(answers, content.relations, tick)
+    if options.provenance is not None:
+        content.causes = causes_of(options.provenance, content.rows, content.relations, times)
+    content.explanations = explanations_of(options.explain, answer, content, origin)
     payload = pack_content(content, options.title or "Report")
     payload.meta["summary"] = _summary(summary)
     given = [] if options.areas is None else geojson_areas(options.areas)
     payload.meta["areas"] = [*given, *fact_areas(checked)]
-    payload.meta["rules"] = rule_texts(checked)
+    payload.meta["rules"] = [
+        {**rule, "place": Path(rule["place"]).name} for rule in _rules(checked, content.causes)
+    ]
     limits = thresholds_of(checked)
     for entry, kind in zip(payload.meta["events"], content.kinds, strict=True):
         entry["thresholds"] = {
@@ -88,6 +103,18 @@ def report_payload(
             for (relation, place), found in limits.items() if relation == kind.relation
         }  # fmt: skip
     return payload
+
+
+def _rules(checked: Checked, causes: Causes | None) -> list[dict[str, Any]]:
+    """The rules that causes name, in the order of their numbers, and then the others."""
+    listed = rule_texts(checked)
+    if causes is None:
+        return listed
+    by_place = {rule["place"]: rule for rule in reversed(listed)}
+    named = [by_place.get(place, {"text": "", "place": place}) for place in causes.rules]
+    fired = [{**rule, "fired": causes.fired[rule["place"]]} for rule in named]
+    places = set(causes.rules)
+    return [*fired, *({**rule, "fired": 0} for rule in listed if rule["place"] not in places)]
 
 
 def _summary(summary: Summary) -> Mapping[str, Any]:

@@ -75,6 +75,7 @@ def stream(
     every: str | None = None, until_done: bool = False, heartbeat: Length | None = None,
     ids: str | None = None,
     uncertain: bool | Mapping[str, Any] = False, epoch: bool = False,
+    on_changes: Callable[[pa.Table, TimeOutput], None] | None = None,
 ) -> Stream:  # fmt: skip
     """Recognise on a stream: start it, and give a handle to it.
 
@@ -104,6 +105,9 @@ def stream(
     Times without a zone are in `spark.sql.session.timeZone`, unless the program says a zone. If the
     first records with changes had dates or timestamps as times, all changes have timestamps, or
     whole numbers if `epoch` asks for these.
+
+    `on_changes` is called after each micro-batch with its changes, whose times are whole numbers,
+    and with how times come out.
     """
     loaded = program_with_facts(program, facts)
     warn_of_program(loaded.plan.diagnostics, loaded.sources, 2)
@@ -128,7 +132,7 @@ def stream(
         delay = length(heartbeat, "heartbeat", scale)
         frame = with_heartbeat(source, frame, delay, scale)
     target = sink_of(sink, stream_name(folder.folder), frame.sparkSession)
-    made = Stream(_job(plan, how, source, frame, folder, partitions), target, feeder)
+    made = Stream(_job(plan, how, source, frame, folder, partitions), target, feeder, on_changes)
     made.begin(frame, every, until_done)
     return made
 
@@ -266,6 +270,7 @@ class Stream:
     sink: Sink
     feeder: Feeder | None = None
     """The feeder that looks for files, if the input is a folder."""
+    on_changes: Callable[[pa.Table, TimeOutput], None] | None = None
     metrics: Metrics = field(default_factory=Metrics)
     set_aside: list[SetAside] = field(default_factory=list)
     """Records that were not used, with the reason; the last thousand."""
@@ -359,6 +364,8 @@ class Stream:
             "has_changes": before.get("has_changes", False) or changes.num_rows > 0,
         })  # fmt: skip
         self._count(figures, changes, time.perf_counter() - began)
+        if self.on_changes is not None:
+            self.on_changes(changes, times)
 
     def _times(self, before: Mapping[str, Any], is_dated: bool) -> TimeOutput:
         """How times come out: as in the changes before, or, with the first, as in the input."""
