@@ -24,7 +24,7 @@ from tests.browser import open_browser
 
 RULES = "initiatedAt(level(Device)=Level, T) :- happensAt(set(Device, Level), T)."
 LEVELS = ["low", "middle", "high", "critical"]
-FIXED = 600_000
+CONTENTS = ("alone", "with events", "with events and causes")
 
 PAN = """
 const done = arguments[arguments.length - 1];
@@ -70,14 +70,14 @@ def main(sizes: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
             result = program.run({"set": events(size)})
-            for with_events in (False, True):
-                _measure(browser, result, Path(folder) / "report.html", with_events)
+            for what in CONTENTS:
+                _measure(browser, result, Path(folder) / "report.html", what)
     browser.quit()
 
 
-def _measure(browser: object, result: Result, page: Path, with_events: bool) -> None:
+def _measure(browser: object, result: Result, page: Path, what: str) -> None:
     began = time.perf_counter()
-    result.report(page, events=with_events)
+    result.report(page, events=what != CONTENTS[0], causes=what == CONTENTS[2])
     wrote = time.perf_counter() - began
     text = page.read_text()
     data = text.split('id="cernis-data">')[1].split("</script>")[0]
@@ -86,7 +86,7 @@ def _measure(browser: object, result: Result, page: Path, with_events: bool) -> 
     gap, cost, _ = browser.execute_async_script(PAN)  # type: ignore[attr-defined]
     count = sum(len(table.starts) for table in result.answer.fluents.values())
     print(
-        f"{count:>9,} intervals, events {'in' if with_events else 'left out'}: "
+        f"{count:>9,} intervals, {what}: "
         f"written in {wrote:.1f} s; fixed part {(len(text) - len(data)) / 1e3:.0f} kB, "
         f"{len(data) * 0.75 / count:.2f} bytes an interval ({len(data) / count:.2f} as base64); "
         f"open {opened / 1e3:.2f} s, gap {gap:.1f} ms, drawing {cost:.1f} ms"

@@ -78,7 +78,9 @@ export function makeMap(page, model, view, timeline, clock, on) {
     drawAreas(context, screen, areas);
     const relation = Number(colouring.value);
     const shown = new Map();
-    for (const track of tracks) drawTrack(track, screen, relation, shown);
+    const coloured = [];
+    for (const track of tracks) drawTrack(track, screen, relation, shown, coloured);
+    coloured.forEach(drawColoured);
     for (const track of tracks) drawHead(track, screen);
     drawScale(context, screen);
     fillLegend(relation, shown);
@@ -86,27 +88,43 @@ export function makeMap(page, model, view, timeline, clock, on) {
   }
 
   /** The part of a track within the view and up to now; places nearer than a pixel are left out. */
-  function drawTrack(track, screen, relation, shown) {
+  function drawTrack(track, screen, relation, shown, coloured) {
     const { times, xs, ys, entity } = track;
     const end = firstAfter(times, now(), 0, times.length);
     let i = Math.max(firstAfter(times, view.low, 0, times.length) - 1, 0);
-    context.lineWidth = timeline.selected && timeline.entityOf(timeline.selected.row) === entity ? 3 : 1.6;
+    const isChosen = timeline.selected && timeline.entityOf(timeline.selected.row) === entity;
+    context.lineWidth = isChosen ? 3 : 1.3;
     context.lineJoin = "round";
+    context.strokeStyle = styleColour("--track");
     while (i < end - 1) {
       const [colour, until] = colourAt(entity, relation, times[i], shown);
-      context.strokeStyle = colour;
-      context.beginPath();
+      const path = new Path2D();
       let [x, y] = [screen.x(xs[i]), screen.y(ys[i])];
-      context.moveTo(x, y);
+      const stretch = { path, colour, x, y, length: 0 };
+      path.moveTo(x, y);
       do {
         i++;
         const [nextX, nextY] = [screen.x(xs[i]), screen.y(ys[i])];
         if (Math.abs(nextX - x) + Math.abs(nextY - y) < 1 && i < end - 1 && times[i] < until) continue;
-        context.lineTo(nextX, nextY);
+        path.lineTo(nextX, nextY);
+        stretch.length += Math.abs(nextX - x) + Math.abs(nextY - y);
         [x, y] = [nextX, nextY];
       } while (i < end - 1 && times[i] < until);
-      context.stroke();
+      if (colour) coloured.push(stretch);
+      else context.stroke(path);
     }
+  }
+
+  /** What holds lies above the rest; where an entity hardly moved meanwhile, it is a dot. */
+  function drawColoured({ path, colour, x, y, length }) {
+    context.strokeStyle = context.fillStyle = colour;
+    context.lineWidth = 3.5;
+    context.lineCap = "round";
+    context.stroke(path);
+    if (length > 12) return;
+    context.beginPath();
+    context.arc(x, y, 6, 0, 7);
+    context.fill();
   }
 
   /** The colour of an entity at a time, and until when it has it. */
@@ -123,7 +141,7 @@ export function makeMap(page, model, view, timeline, clock, on) {
       }
       until = Math.min(until, set.starts[i]);
     }
-    return [styleColour("--track"), until];
+    return [null, until];
   }
 
   function drawHead({ times, xs, ys, entity }, screen) {

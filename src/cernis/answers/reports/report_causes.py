@@ -18,7 +18,7 @@ from cernis.syntax.time_scale import UNITS
 
 
 @dataclass(slots=True)
-class Causes:
+class IntervalCauses:
     """For each interval the place of a rule and the number of a record; -1 where there is none.
 
     `rules` are the places that the numbers of rules count; `fired` is how many beginnings, ends and
@@ -35,7 +35,7 @@ class Causes:
 
 def causes_of(
     provenance: pa.Table, rows: LaneRows, relations: list[Relation], times: TimeOutput
-) -> Causes:
+) -> IntervalCauses:
     """Give each interval its causes from the provenance of a result; the first of several."""
     rules = sorted(set(pc.unique(provenance["rule"]).to_pylist()) - {None})
     owners = _owners(provenance, rows, relations, times)
@@ -52,7 +52,7 @@ def causes_of(
             columns.append(column)
     begin_rules, begin_records, end_rules, end_records = columns
     fired = _fired(provenance, numbers, rules)
-    return Causes(rules, begin_rules, begin_records, end_rules, end_records, fired)
+    return IntervalCauses(rules, begin_rules, begin_records, end_rules, end_records, fired)
 
 
 def _fired(provenance: pa.Table, numbers: Integers, rules: list[str]) -> Counter[str]:
@@ -90,9 +90,9 @@ def _owners(
     owners = np.full(provenance.num_rows, -1)
     for (name, arity), number in by_key.items():
         alike = [n for n, relation in enumerate(relations) if relation.name == name]
-        asked = np.flatnonzero(np.isin(numbers, alike) & (lengths == arity))
-        if len(asked) and arities[number] == arity:
-            owners[asked] = _matched(provenance.take(pa.array(asked)), rows, number, arity, times)
+        wanted = np.flatnonzero(np.isin(numbers, alike) & (lengths == arity))
+        if len(wanted) and arities[number] == arity:
+            owners[wanted] = _matched(provenance.take(pa.array(wanted)), rows, number, arity, times)
     return owners
 
 
@@ -112,17 +112,17 @@ def _matched(
         (rows.rests.take(pa.array(groups)), rest),
         (rows.values.take(pa.array(groups)), part["value"].combine_chunks()),
     ]
-    keys, asked = np.zeros(len(places), np.int64), np.zeros(len(part), np.int64)
+    keys, wanted = np.zeros(len(places), np.int64), np.zeros(len(part), np.int64)
     starts = _points(part["start"], times)
     for here, there in [*map(_common_codes, texts), _common_numbers(rows.starts[places], starts)]:
         size = int(max(here.max(initial=0), there.max(initial=0))) + 1
-        keys, asked = _common_numbers(keys * size + here, asked * size + there)
+        keys, wanted = _common_numbers(keys * size + here, wanted * size + there)
     order = np.argsort(keys, kind="stable")
-    at = np.minimum(np.searchsorted(keys[order], asked), max(len(keys) - 1, 0))
+    nearby = np.minimum(np.searchsorted(keys[order], wanted), max(len(keys) - 1, 0))
     if not len(keys):
         return np.full(len(part), -1)
-    nearest = order[at]
-    return np.where(keys[nearest] == asked, places[nearest], -1)
+    nearest = order[nearby]
+    return np.where(keys[nearest] == wanted, places[nearest], -1)
 
 
 def _common_codes(pair: tuple[pa.Array, pa.Array]) -> tuple[Integers, Integers]:
