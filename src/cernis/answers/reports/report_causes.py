@@ -18,7 +18,7 @@ from cernis.syntax.time_scale import UNITS
 
 
 @dataclass(slots=True)
-class IntervalCauses:
+class ReportCauses:
     """For each interval the place of a rule and the number of a record; -1 where there is none.
 
     `rules` are the places that the numbers of rules count; `fired` is how many beginnings, ends and
@@ -35,7 +35,7 @@ class IntervalCauses:
 
 def causes_of(
     provenance: pa.Table, rows: LaneRows, relations: list[Relation], times: TimeOutput
-) -> IntervalCauses:
+) -> ReportCauses:
     """Give each interval its causes from the provenance of a result; the first of several."""
     rules = sorted(set(pc.unique(provenance["rule"]).to_pylist()) - {None})
     owners = _owners(provenance, rows, relations, times)
@@ -52,7 +52,7 @@ def causes_of(
             columns.append(column)
     begin_rules, begin_records, end_rules, end_records = columns
     fired = _fired(provenance, numbers, rules)
-    return IntervalCauses(rules, begin_rules, begin_records, end_rules, end_records, fired)
+    return ReportCauses(rules, begin_rules, begin_records, end_rules, end_records, fired)
 
 
 def _fired(provenance: pa.Table, numbers: Integers, rules: list[str]) -> Counter[str]:

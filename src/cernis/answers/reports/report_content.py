@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.answers.reports.corrections import Corrections
-from cernis.answers.reports.report_causes import IntervalCauses
+from cernis.answers.reports.report_causes import ReportCauses
 from cernis.answers.reports.report_events import (
     EventKind,
     is_numeric,
@@ -56,7 +56,7 @@ class ReportContent:
     bands: LaneRows = field(default_factory=lambda: rows_of([]))
     kinds: list[EventKind] = field(default_factory=list)
     corrections: Corrections | None = None
-    causes: IntervalCauses | None = None
+    causes: ReportCauses | None = None
     explanations: dict[int, str] = field(default_factory=dict)
 
 
@@ -171,7 +171,7 @@ class _Packing:
         self.payload.whole_numbers(f"{name}.gap", starts - np.where(first, 0, before))
         self.payload.whole_numbers(f"{name}.length", ends - starts)
 
-    def _causes(self, causes: IntervalCauses, lanes: Lanes, event_places: Integers) -> None:
+    def _causes(self, causes: ReportCauses, lanes: Lanes, event_places: Integers) -> None:
         """The number of a rule, and of an event among all, each from 1; 0 where there is none.
 
         Numbers of events are told as differences, which are small: causes follow one another.

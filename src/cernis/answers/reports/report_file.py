@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from cernis.answers.reports.corrections import corrections
 from cernis.answers.reports.map_areas import fact_areas, geojson_areas
-from cernis.answers.reports.report_causes import IntervalCauses, causes_of
+from cernis.answers.reports.report_causes import ReportCauses, causes_of
 from cernis.answers.reports.report_content import RunOrigin, content_of, pack_content
 from cernis.answers.reports.report_events import event_kinds, position_kind
 from cernis.answers.reports.rule_texts import rule_texts
@@ -105,7 +105,7 @@ def report_payload(
     return payload
 
 
-def _rules(checked: Checked, causes: IntervalCauses | None) -> list[dict[str, Any]]:
+def _rules(checked: Checked, causes: ReportCauses | None) -> list[dict[str, Any]]:
     """The rules that causes name, in the order of their numbers, and then the others."""
     listed = rule_texts(checked)
     if causes is None:
