@@ -237,13 +237,11 @@ class Session(QueryLoop):
         The feeds are those that its queries gave, in their order.
         """
         from cernis.answers.reports.feed_board import FeedBoard, whole_times
-        from cernis.answers.reports.report_file import write_page
-        from cernis.pages.page_text import report_page
 
         board = FeedBoard(title or "Session", self.tick, self.policy.name != "early")
         for feed in feeds:
             board.take(whole_times(feed.table(), feed.times), feed.times)
-        return write_page(path, report_page(board.title, board.payload().base64()))
+        return board.write(path)
 
     def save(self, path: str | Path) -> None:
         """Write all that the session knows to a file; `Program.restore` goes on from there.

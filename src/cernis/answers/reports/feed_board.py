@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -13,9 +14,11 @@ import pyarrow.compute as pc
 
 from cernis.answers.reports.corrections import Corrections, uncovered
 from cernis.answers.reports.report_content import ReportContent, pack_content
+from cernis.answers.reports.report_file import write_page
 from cernis.answers.reports.report_lanes import LaneRows
 from cernis.answers.time_output import WHOLE_NUMBERS, TimeOutput
 from cernis.check.model import Relation
+from cernis.pages.page_text import report_page
 from cernis.pages.payload import Payload
 from cernis.records.arrow_arrays import as_texts
 from cernis.tables.interval_tables import INFINITY
@@ -107,6 +110,10 @@ class FeedBoard:
 
     def __len__(self) -> int:
         return len(self._ends)
+
+    def write(self, path: str | Path) -> Path:
+        """Write a page that shows the board into a file."""
+        return write_page(path, report_page(self.title, self.payload().base64()))
 
     def payload(self) -> Payload:
         """The data of a page that shows the board."""
