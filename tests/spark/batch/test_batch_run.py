@@ -150,8 +150,8 @@ def test_parquet_rows_are_told_by_their_number(spark: SparkSession, tmp_path: Pa
     ("events", "message"),
     [
         ("nowhere/*.txt", "there is no such file"),
-        (3, "events must be DataFrames or the paths of files"),
-        ({"go_to": 3}, "go_to must be a DataFrame"),
+        (3, "events must be Spark DataFrames or the paths of files"),
+        ({"go_to": 3}, "go_to must be a Spark DataFrame"),
     ],
 )
 def test_events_that_are_none(events: Any, message: str, spark: SparkSession) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 import cernis
 from cernis.errors import CernisError, DataError
-from cernis.spark import recognise, recogniser
+from cernis.spark import recognise
+from cernis.spark.batch.recogniser import recogniser
 from tests.records.support import TOY
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ def test_nothing_internal_is_public(spark: SparkSession) -> None:
     found = recognise(TOY, {"win_lottery": frame(spark, "'kim' x", "3 occurrence")})
     public = {name for name in dir(found) if not name.startswith("_")}
     assert public == {
-        "collect", "event", "events", "fluent", "intervals", "persist", "set_aside", "summary",
-        "unpersist", "write", "happy", "location", "party", "rich",
+        "collect", "event", "events", "explain", "fluent", "intervals", "persist", "set_aside",
+        "summary", "unpersist", "write", "happy", "location", "party", "rich",
     }  # fmt: skip
 
 

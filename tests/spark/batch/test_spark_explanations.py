@@ -29,7 +29,7 @@ def test_files_and_frames_are_explained_as_in_process(spark: SparkSession, tmp_p
     )]  # fmt: skip
     frame = spark.createDataFrame(rows, "arrival bigint, occurrence bigint, B string, R bigint")
     found = recognise(program, {"hr": frame}, spark=spark)
-    explanation = explain_on_spark(found, "level(b9)=critical", 5)
+    explanation = explain_on_spark(found._computation, "level(b9)=critical", 5)
     assert not explanation.holds
     assert "closest 118 at 3" in explanation.text()
     assert {record.args[0] for record in explanation.records} <= {"b9"}

@@ -94,7 +94,7 @@ def test_frames_and_rules_of_several_stages(spark: SparkSession) -> None:
     assert rows(found.probabilities.collect()) == expected(RULES, local)[1]
     with pytest.warns(UserWarning, match="no partition key fits both/2"):
         pairs = recognise_uncertain(PAIRS, frames, partitions=2)
-    assert len(pairs.job.loaded.plan.routes.owned) == 2
+    assert len(pairs._computation.job.loaded.plan.routes.owned) == 2
     assert rows(pairs.intervals.collect()) == expected(PAIRS, local)[0]
 
 
@@ -162,7 +162,7 @@ def test_a_bucket_of_certain_records_is_no_other(spark: SparkSession, tmp_path: 
 
 
 def test_what_is_wrong_is_said(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="must be a DataFrame"):
+    with pytest.raises(DataError, match="must be a Spark DataFrame"):
         recognise_uncertain(RULES, {"up": 3}, spark=spark)
     with pytest.raises(DataError, match="at least one partition"):
         recognise_uncertain(RULES, {}, partitions=0, spark=spark)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, Self
+from typing import TYPE_CHECKING, Any, Final, Generic, Self
 
 from cernis.answers.result import Result
 from cernis.answers.uncertain_result import UncertainResult
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from cernis.answers.result import Summary
+    from cernis.explain.explanation_tree import Explanation
 
 _SHOWN: Final = 8
 """How many names a short text lists."""
@@ -155,6 +156,15 @@ class Recognised(ResultFrames[Result]):
 
     def _fluent(self, name: str) -> DataFrame:
         return self.fluent(name)
+
+    def explain(self, question: str, time: Any = None) -> Explanation:
+        """Why a pair such as `level(b7)=critical` held at a time, or why not; or an event.
+
+        The input is read once more. Only the records that rules can reach from the question come to
+        the driver, where they are evaluated again. Without a time, it is the last point at which it
+        held.
+        """
+        return self._computation.explain(question, time)
 
     def write(self, folder: str | Path) -> Summary:
         """Write Parquet files as `cernis run` does, each by the task that has its rows.

@@ -32,13 +32,13 @@ from cernis.spark.exchange.blobs import loads, packed_records, unpacked_records
 from cernis.spark.exchange.exchange_rows import LAST, Kind, Row
 
 if TYPE_CHECKING:
-    from cernis.spark.batch.spark_results import Recognised
+    from cernis.spark.batch.spark_results import CertainComputation
 
 Collected: TypeAlias = tuple[list[Any], int | None, int | None, bool]
 """Packed records, the first and the last time of all that were read, and whether any was a date."""
 
 
-def explain_on_spark(result: Recognised, text: str, time: Any) -> Explanation:
+def explain_on_spark(result: CertainComputation, text: str, time: Any) -> Explanation:
     """Why a pair held in a run on Spark, or why not; or an event."""
     plan, chosen = result.plan, result.job.settings
     question = read_question(text, plan.checked)

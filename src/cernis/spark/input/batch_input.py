@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from cernis.errors import DataError
 from cernis.records.mapping import Mappings, read_names
 from cernis.records.record_columns import Records
 from cernis.records.record_shapes import Shapes
@@ -202,8 +201,8 @@ def batch_input(
     if isinstance(events, str | Path):
         events = [events]
     if not isinstance(events, Sequence) or not all(isinstance(e, str | Path) for e in events):
-        refuse_other_tables({"events": events})
-        raise DataError("events must be Spark DataFrames or the paths of files")
+        wanted = "events must be Spark DataFrames or the paths of files"
+        refuse_other_tables({"events": events}, wanted)
     files = input_files(events)
     splits, mappings = splits_of(files, mapping)
     size = sum(file.stat().st_size for file in files)

@@ -61,8 +61,11 @@ _TIME_WANTED: Final = "a time is a whole number or a date"
 _LIBRARIES: Final = {"pandas": "pandas", "polars": "polars", "pyarrow": "Arrow"}
 
 
-def refuse_other_tables(events: Mapping[Any, Any]) -> None:
-    """Raise a DataError if some table is no DataFrame of Spark; it says how to make one."""
+def refuse_other_tables(events: Mapping[Any, Any], else_: str = "") -> None:
+    """Raise a DataError if something is no DataFrame of Spark; of a table, it says how to make one.
+
+    `else_` is what to say of what is no table at all.
+    """
     from pyspark.sql import DataFrame
 
     for name, data in events.items():
@@ -70,7 +73,8 @@ def refuse_other_tables(events: Mapping[Any, Any]) -> None:
             continue
         library = _LIBRARIES.get(type(data).__module__.partition(".")[0])
         if library is None:
-            raise DataError(f"{name} must be a Spark DataFrame, not a {type(data).__name__}")
+            kind = type(data).__name__
+            raise DataError(else_ or f"{name} must be a Spark DataFrame, not a {kind}")
         made = f"{name}.to_pandas()" if library == "polars" else name
         raise DataError(
             f"{name} must be a Spark DataFrame, and is a table of {library}: give "

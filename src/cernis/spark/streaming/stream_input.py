@@ -86,7 +86,8 @@ def input_of(
     if isinstance(events, Mapping):
         return _frames(events, shapes, ids, mappings)
     if not isinstance(events, DataFrame):
-        refuse_other_tables({"events": events})
+        wanted = "events must be a streaming DataFrame, or a mapping from names to such"
+        refuse_other_tables({"events": events}, wanted)
     titles = events.columns
     if relation_title(titles, shapes.named(mappings.names)) is not None:
         check_frame(Frame(0, None, mappings=mappings), events, shapes, ids, uncertain=True)
