@@ -9,8 +9,7 @@ import pytest
 
 import cernis
 from cernis.errors import CernisError, DataError
-from cernis.spark import recognise
-from cernis.spark.batch.recogniser import recogniser
+from cernis.spark import recognise, recogniser
 from tests.records.support import TOY
 
 if TYPE_CHECKING:
