@@ -43,10 +43,9 @@ class RuleCoverage:
     def add(self, program: Program, profile: Profile, answer: CaseAnswer) -> None:
         """Count what a run of one case did."""
         definitions = program.checked.definitions
-        for change in definitions.changes:
-            self._add_point_rule(program, change.span, profile)
-        for event in definitions.events:
-            self._add_point_rule(program, event.span, profile)
+        spans = [rule.span for rule in definitions.changes]
+        for span in spans + [rule.span for rule in definitions.events]:
+            self._add_point_rule(program, span, profile)
         for static in definitions.statics:
             self._add_whole_rule(program, static.span, static.pair.relation, answer)
         for pattern in definitions.patterns:
