@@ -17,6 +17,7 @@ import pytest
 import cernis
 from cernis.errors import DataError, FunctionFault
 from cernis.knowledge.user_functions import known_function, user_functions
+from cernis.plan import explain
 from tests.agreement.compare import Scenario, by_engine
 from tests.reference import arithmetic
 from tests.reference.evaluate import Settings, evaluate
@@ -201,3 +202,10 @@ def test_the_name_in_a_program_changes_with_what_a_function_does(tmp_path: Path)
 def test_programs_with_functions_of_modules_can_be_pickled() -> None:
     program = pickle.loads(pickle.dumps(load()))
     assert program.run(list(drawn(3))).text() == load().run(list(drawn(3))).text()
+
+
+def test_texts_for_people_have_names_without_digests() -> None:
+    program = load()
+    shown = explain(program.plan) + str(program.explain(list(drawn(3)), "ill(a)=true"))
+    assert "risk(H, S) > 1" in shown
+    assert "'risk " not in shown

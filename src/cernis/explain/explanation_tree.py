@@ -9,6 +9,7 @@ from typing import Any
 
 from cernis.explain.histories import NamedRecord
 from cernis.explain.point_texts import with_times
+from cernis.knowledge.user_functions import without_digests
 
 
 @dataclass(slots=True)
@@ -102,11 +103,12 @@ class Explanation:
 
     def text(self, depth: int | None = None, colour: bool = False) -> str:
         """The tree as indented lines; what lies deeper than `depth` is folded."""
-        return "".join(f"{line}\n" for line in _lines(self.tree, "", "", depth, colour))
+        lines = (f"{line}\n" for line in _lines(self.tree, "", "", depth, colour))
+        return without_digests("".join(lines))
 
     def json(self) -> str:
         """The explanation as JSON."""
-        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+        return without_digests(json.dumps(self.as_dict(), indent=2, ensure_ascii=False))
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation for JSON."""

@@ -27,6 +27,7 @@ _NAMES: Final = {"float": "float", "int": "integer", "integer": "integer", "bool
                  "boolean": "boolean"}  # fmt: skip
 _NAME: Final = re.compile(r"[a-z]\w*")
 _DIGITS: Final = 8
+_DIGEST: Final = re.compile(r"'([a-z]\w*) [0-9a-f]{8}'(?=\()")
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,15 @@ def known_function(key: Key) -> UserFunction | None:
 def is_function(functor: str) -> bool:
     """Has a function this name in programs that are checked?"""
     return functor in _FUNCTORS
+
+
+def without_digests(text: str) -> str:
+    """A text about a program with the names of functions as their caller gives them.
+
+    >>> without_digests("'risk 40d18a81'(H, S) > 1")
+    'risk(H, S) > 1'
+    """
+    return _DIGEST.sub(r"\1", text) if "'" in text else text
 
 
 def user_functions(functions: Mapping[str, Any] | None) -> tuple[UserFunction, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cernis.check.dependencies import EdgeKind
 from cernis.check.model import Boundary, Changes, Event, Postponable
+from cernis.knowledge.user_functions import without_digests
 from cernis.plan.builder import Plan
 from cernis.plan.logical import (
     Aggregate,
@@ -61,7 +62,7 @@ def explain(plan: Plan) -> str:
 
     Indentation shows what belongs to what; the right margin cites file and line.
     """
-    return "\n".join(_Explainer(plan).lines()) + "\n"
+    return without_digests("\n".join(_Explainer(plan).lines()) + "\n")
 
 
 def division(stage: Stage) -> str:
