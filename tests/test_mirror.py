@@ -156,7 +156,6 @@ REACHED: dict[str, str] = {
     "session.saved.saved_courses": "session/test_uncertain_session.py",
     "session.saved.saved_shapes": "fuzz/test_saved_states.py",
     "session.saved.tree_shapes": "fuzz/test_saved_states.py",
-    "spark.batch.recogniser": "spark/batch/test_recognised.py",
     "spark.batch.answer_rows": "spark/batch/test_batch_run.py",
     "spark.batch.single_task": "spark/batch/test_batch_run.py",
     "spark.batch.spark_pipeline": "spark/batch/test_batch_run.py",
