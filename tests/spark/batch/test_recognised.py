@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -54,8 +55,8 @@ def test_nothing_internal_is_public(spark: SparkSession) -> None:
     found = recognise(TOY, {"win_lottery": frame(spark, "'kim' x", "3 occurrence")})
     public = {name for name in dir(found) if not name.startswith("_")}
     assert public == {
-        "collect", "event", "events", "explain", "fluent", "intervals", "persist", "set_aside",
-        "summary", "unpersist", "write", "happy", "location", "party", "rich",
+        "collect", "event", "events", "explain", "fluent", "intervals", "persist", "report",
+        "set_aside", "summary", "unpersist", "write", "happy", "location", "party", "rich",
     }  # fmt: skip
 
 
@@ -103,3 +104,9 @@ def test_a_step_of_a_chain(spark: SparkSession) -> None:
     assert [row.x for row in rich.collect()] == ["kim"]
     named = frame(spark, "'win_lottery' name", "array('kim') args", "3 occurrence")
     assert named.transform(recogniser(TOY)).columns[0] == "fluent"
+
+
+def test_a_page_of_a_result(spark: SparkSession, tmp_path: Path) -> None:
+    found = recognise(TOY, {"win_lottery": frame(spark, "'kim' x", "3 occurrence")})
+    page = found.report(tmp_path / "found.html", title="From Spark")
+    assert "<title>From Spark</title>" in page.read_text("utf-8")

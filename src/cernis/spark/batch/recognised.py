@@ -66,6 +66,13 @@ class ResultFrames(Generic[Outcome]):
         """The whole result in this process, as a run in it gives it, and with its warnings."""
         return self._computation.collect()
 
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write a page for a browser into a file of the driver: a timeline of all intervals.
+
+        The whole result comes into this process for it. Events of the input stay where they are.
+        """
+        return self._computation.report(path, title=title)
+
     def persist(self) -> Self:
         """Keep the result of the run once it is computed."""
         self._computation.persist()
