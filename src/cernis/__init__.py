@@ -11,7 +11,7 @@
 >>> result
 <Result: 1 intervals of 1 fluents, 0 happenings of 0 events>
 >>> result.fluent("rich").to_pylist()
-[{'X': 'kim', 'value': 'true', 'start': 14, 'end': 20, 'open': False}]
+[{'x': 'kim', 'value': 'true', 'start': 14, 'end': 20, 'open': False}]
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class CaseClock:
         """A time-point in the style of the case.
 
         >>> CaseClock(style=TimeStyle.CLOCK).show(36_305)
-        '10:00:05'
+        '10:05:05'
         """
         if self.style is TimeStyle.LENGTH and time >= self.origin:
             return self.length_text(time - self.origin)
