@@ -26,7 +26,7 @@ def test_a_misspelt_function_is_named_with_the_one_that_is_meant() -> None:
 def test_a_function_with_other_arguments_tells_how_many_it_has() -> None:
     ((message, help_),) = advice("N > abs(1, 2)")
     assert message == "there is no function abs/2"
-    assert help_ == "abs has 1 arguments"
+    assert help_ == "abs has 1 argument"
 
 
 def test_functions_inside_others_are_looked_at() -> None:

@@ -47,7 +47,7 @@ def test_errors(text: str, code: str, place: str) -> None:
         ("average(P, last(3))", "it is called avg"),
         ("summ(P, last(3))", "did you mean `sum`?"),
         ("sqr(P)", "did you mean `sqrt`?"),
-        ("sqrt(P, 2)", "sqrt has 1 arguments"),
+        ("sqrt(P, 2)", "sqrt has 1 argument"),
     ],
 )
 def test_functions_that_may_be_meant_are_named(wrong: str, help_: str) -> None:

@@ -168,7 +168,7 @@ def test_a_table_of_other_width_is_an_error() -> None:
     write("limit.csv", "vessel\ntug\n")
     done = run("check", write("speeds.cer", SPEEDS), "--facts", "limit.csv")
     assert done.code == 1
-    assert "error[C023]: limit has 1 arguments, not 2" in done.out
+    assert "error[C023]: the facts of limit have 1 column (vessel)" in done.out
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def run_raising(*args: str) -> str:
     ("args", "words"),
     [
         (["-i", "nowhere.txt"], "nowhere.txt: there is no such file"),
-        (["-i", "."], "is a directory; name files of it"),
+        (["-i", "empty"], "empty: the folder has no files of records"),
         (["-i", "toy.txt", "--format", "csv"], "--format csv needs --output"),
         (["-i", "toy.txt", "--window", "2x"], "window must be a positive whole number"),
         (["-i", "toy.txt", "--step", "0"], "step must be a positive whole number"),
@@ -195,6 +195,7 @@ def run_raising(*args: str) -> str:
     ],
 )
 def test_a_wrong_command_ends_with_two(args: list[str], words: str) -> None:
+    Path("empty").mkdir()
     done = run("run", "toy.cer", *args)
     assert (done.code, done.out) == (2, "")
     assert words in done.err

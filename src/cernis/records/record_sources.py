@@ -375,6 +375,8 @@ def input_files(paths: Sequence[str | Path]) -> list[Path]:
     files: dict[Path, None] = {}
     for path in paths:
         matching = _matching(str(path))
+        if not matching and Path(path).is_dir():
+            raise DataError(f"{path}: the folder has no files of records")
         if not matching:
             raise DataError(
                 f"{path}: there is no such file (looked in {Path(path).parent.absolute()})"
