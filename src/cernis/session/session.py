@@ -341,9 +341,12 @@ class Session(QueryLoop):
         window = query_input.window
         has_gap = window.forgotten > window.edge
         has_points = bool(self.plan.listed_input) and self.memory.has_points
-        if self.may_walk and (has_points or not self.evaluator.can_read(query_input)):
+        # What has come was taken in to be walked, so the query that stops walking sees all again.
+        leaves = self.may_walk and (has_points or not self.evaluator.can_read(query_input))
+        if leaves:
             self._leave_walk()
-        is_confined = self.may_be_incremental and not (has_gap or self.may_walk or self.is_revised)
+        is_whole = has_gap or self.may_walk or leaves or self.is_revised
+        is_confined = self.may_be_incremental and not is_whole
         if is_confined != self.is_incremental:
             self.go_on(None if self.last is None else self.hand_over(), is_confined)
 
