@@ -103,7 +103,7 @@ def test_a_stop_at_the_first_position_inside_is_one_inside() -> None:
 
     tables = positions_to_events(positions, areas=Areas({"a": BOX})).relations
     result = found.run({name: tables[name] for name in ("entersArea", "leavesArea", "stop_start")})
-    assert result.event("stopIn").to_pylist() == [{"V": 1, "A": "a", "occurrence": 60}]
+    assert result.event("stopIn").to_pylist() == [{"v": 1, "a": "a", "occurrence": 60}]
     assert result.fluent("in").to_pylist()[0]["start"] == 60
     assert result.fluent("in").to_pylist()[0]["end"] == 360
 

@@ -15,7 +15,7 @@ initiatedAt(calm(V)=true, T) :- happensAt(speed(V), T).
 
 
 def uses(plan: Plan) -> set[DomainUse]:
-    return {use for stage in plan.change_units for unit in stage for use in unit.domain_uses}
+    return {use for stage in plan.keyed_strata for strata in stage for use in strata.domain_uses}
 
 
 def test_a_grounding_uses_a_domain_by_the_arguments_in_the_key() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cernis
 from cernis.plan.logical import Definition
-from cernis.plan.properties.open_heads import ends_any_value, leaves_open, marked_event
+from cernis.plan.properties.open_heads import ends_any_value, leaves_open
 
 
 def definition(text: str) -> Definition:
@@ -15,24 +15,6 @@ def definition(text: str) -> Definition:
 
 
 START = "initiatedAt(f(X)=on, T) :- happensAt(e(X), T).\n"
-
-
-def test_the_event_that_most_rules_mark() -> None:
-    found = marked_event(
-        definition(f"""{START}
-        terminatedAt(f(X)=on, T) :- happensAt(g(Y, X), T), Y > 3.
-        initiatedAt(f(X)=off, T) :- happensAt(g(Y, X), T), Y < 2.
-    """)
-    )
-    assert found is not None
-    relation, positions = found
-    assert (str(relation), positions) == ("g/2", (1,))
-
-
-def test_no_event_is_marked_where_effects_are_delayed_or_arguments_open() -> None:
-    assert marked_event(definition(START)) is not None
-    assert marked_event(definition(f"{START}ft(f(X)=on, 5).")) is None
-    assert marked_event(definition(f"{START}terminatedAt(f(_)=on, T) :- happensAt(g, T).")) is None
 
 
 def test_arguments_that_rules_leave_open_by_kind_of_rule() -> None:

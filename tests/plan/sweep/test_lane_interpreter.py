@@ -34,7 +34,9 @@ def compare(program: Program, items: list[Item], text: str, settings: Settings) 
     run = read_run(program, items, text, settings)
     by_columns = by_engine(program, text, run)
     lanes = [lane for swept in program.plan.sweep for lane in swept.lanes]
-    if run.ties == "break" or not any(lane.registers for lane in lanes):
+    # The interpreter solves goals as they are written, and clocks of lanes have a zone and a unit.
+    has_clocks = program.time_scale.is_zone_asked
+    if not has_clocks and (run.ties == "break" or not any(lane.registers for lane in lanes)):
         assert by_sweep(program, run) == by_columns
     assert by_engine(program, text, run, may_walk=True) == by_columns
 
