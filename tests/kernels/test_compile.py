@@ -12,6 +12,7 @@ import pytest
 from cernis.kernels import compile as compiling
 from cernis.kernels.array_types import Integers
 from cernis.kernels.compile import kernel, part
+from cernis.kernels.signatures import Signature
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,8 +40,8 @@ def test_rows_of_all_calls_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "PLAIN_ROWS", 100)
     asked: list[str] = []
 
-    def noting(function: object, arguments: str, results: str) -> Callable[[Integers], int]:
-        asked.append(f"{arguments} -> {results}")
+    def noting(function: object, signature: Signature, results: str) -> Callable[[Integers], int]:
+        asked.append(f"{' '.join(signature.words)} -> {results}")
         return len
 
     monkeypatch.setattr("cernis.kernels.compiled_code.compile_kernel", noting)

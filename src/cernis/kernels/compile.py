@@ -21,6 +21,7 @@ from typing import Any, SupportsIndex, TypeVar, cast
 import numpy as np
 
 from cernis.kernels.array_types import Integers
+from cernis.kernels.signatures import Signature, flattened, read_signature
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,23 +48,27 @@ def kernel(
 ) -> Callable[[F], F]:
     """A loop over arrays, with its signature in words: `integers booleans integer`.
 
-    It takes `rows` rows before it is compiled, `PLAIN_ROWS` if nothing is said. The rows of a call
-    are the elements of its largest array; bytes, which may be a whole text, do not count. If
-    `counted` names the places of some arguments, only they count: others are tables, or room for
-    results. Before it is compiled, `plain` is called in its place, if there is a better way without
-    compiling.
+    Arguments may be structures, with the words of their fields in brackets. The kernel takes `rows`
+    rows before it is compiled, `PLAIN_ROWS` if nothing is said. The rows of a call are the elements
+    of its largest array; bytes, which may be a whole text, do not count. If `counted` names the
+    places of some arguments, only they count: others are tables, or room for results. Fields of
+    structures have places of their own. Before it is compiled, `plain` is called in its place, if
+    there is a better way without compiling.
     """
-    words = arguments.split()
-    sized = counted or tuple(place for place, word in enumerate(words) if word != "bytes")
 
     def decorate(function: F) -> F:
-        uncompiled = _plain_call(plain or function, arguments.split(), results.split())
+        signature = read_signature(function, arguments)
+        words, has_structures = signature.words, signature.has_structures
+        sized = counted or tuple(place for place, word in enumerate(words) if word != "bytes")
+        uncompiled = _plain_call(plain or function, signature, results.split())
         compiled: Callable[..., Any] | None = None
         taken = 0
 
         @wraps(function)
         def call(*values: Any) -> Any:
             nonlocal compiled, taken
+            if has_structures:
+                values = tuple(flattened(values))
             if compiled is not None:
                 return compiled(*values)
             taken += CALL_ROWS + max(getattr(values[place], "size", 0) for place in sized)
@@ -71,7 +76,7 @@ def kernel(
                 return uncompiled(*values)
             from cernis.kernels.compiled_code import compile_kernel
 
-            compiled = compile_kernel(function, arguments, results) or uncompiled
+            compiled = compile_kernel(function, signature, results) or uncompiled
             return compiled(*values)
 
         return cast(F, call)
@@ -80,18 +85,19 @@ def kernel(
 
 
 def _plain_call(
-    function: Callable[..., Any], arguments: list[str], results: list[str]
+    function: Callable[..., Any], signature: Signature, results: list[str]
 ) -> Callable[..., Any]:
     """The function as it is written, called as if it were compiled.
 
     Numbers that do not fit are cut off silently, and results are numbers of Python's.
     """
-    inward = [_NUMBERS.get(word, _same) for word in arguments]
+    inward = [_NUMBERS.get(word, _same) for word in signature.words]
     outward = [_RESULTS.get(word, _same) for word in results]
 
     def call(*values: Any) -> Any:
         with np.errstate(all="ignore"):
-            result = function(*[convert(v) for convert, v in zip(inward, values, strict=True)])
+            converted = [convert(v) for convert, v in zip(inward, values, strict=True)]
+            result = function(*signature.regrouped(converted))
         if len(outward) == 1:
             return outward[0](result)
         return tuple(convert(each) for convert, each in zip(outward, result, strict=True))

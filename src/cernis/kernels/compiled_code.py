@@ -25,6 +25,8 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.cpython.unsafe.numbers import trailing_zeros
 from numba.extending import intrinsic
 
+from cernis.kernels.signatures import SINGLE, Signature
+
 Function = Callable[..., Any]
 
 _LOGGER = logging.getLogger("cernis.kernels")
@@ -73,7 +75,7 @@ _OPTIONS: dict[str, Any] = {
 _PART: dict[str, Any] = {**_OPTIONS, "_nrt": False, "no_cpython_wrapper": True}
 
 
-def compile_kernel(function: Function, arguments: str, results: str) -> Function | None:
+def compile_kernel(function: Function, signature: Signature, results: str) -> Function | None:
     """The kernel as machine code; None if `NUMBA_DISABLE_JIT` forbids any."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return None
@@ -82,13 +84,14 @@ def compile_kernel(function: Function, arguments: str, results: str) -> Function
     # A kernel that makes no arrays need not count who uses them, which would cost at every call
     # of a part.
     options = {**_OPTIONS, "_nrt": any(isinstance(word, types.Array) for word in back)}
-    compiled: Any = numba.njit(**options)(_linked(function))
+    entry = _entry(function, signature) if signature.has_structures else _linked(function)
+    compiled: Any = numba.njit(**options)(entry)
     try:
         compiled._cache = _ContentCache(compiled.py_func, digest(function))
     except (RuntimeError, OSError):
         # There is no place for what is compiled, or no source to know it by: it is not kept.
         _LOGGER.info("compiling %s, which cannot be kept", function.__qualname__)
-    compiled.compile(result(*[_ARGUMENTS[word] for word in arguments.split()]))
+    compiled.compile(result(*[_ARGUMENTS[word] for word in signature.words]))
     compiled.disable_compile()
     return compiled  # type: ignore[no-any-return]
 
@@ -104,6 +107,27 @@ def _linked(function: Function) -> Function:
     return copy
 
 
+def _entry(function: Function, signature: Signature) -> Function:
+    """What calls a kernel with its structures, from the fields of all of them in a row."""
+    original = function.__code__
+    scope: dict[str, Any] = {"kernel": numba.njit(**_PART)(_linked(function))}
+    fields = [f"field{place}" for place in range(len(signature.words))]
+    arguments, first = [], 0
+    for place, (count, structure) in enumerate(signature.pieces):
+        piece = ", ".join(fields[first : first + count])
+        first += count
+        if structure is not SINGLE:
+            scope[f"structure{place}"] = structure
+            piece = f"structure{place}({piece})"
+        arguments.append(piece)
+    text = f"lambda {', '.join(fields)}: kernel({', '.join(arguments)})"
+    code: Any = compile(text, original.co_filename, "eval").co_consts[0]
+    code = code.replace(co_name=original.co_name, co_firstlineno=original.co_firstlineno)
+    entry = FunctionType(code, scope, function.__name__)
+    entry.__module__, entry.__qualname__ = function.__module__, function.__qualname__
+    return entry
+
+
 def _parts(function: Function) -> Iterator[tuple[str, Function]]:
     """The parts that a function calls, by their names in it."""
     for name, value in _mentioned(function):
@@ -112,8 +136,8 @@ def _parts(function: Function) -> Iterator[tuple[str, Function]]:
 
 
 def _mentioned(function: Function) -> Iterator[tuple[str, Any]]:
-    """What a function mentions of its module."""
-    names = function.__code__.co_names
+    """What a function mentions of its module, the classes of its arguments too."""
+    names = (*function.__code__.co_names, *map(str, function.__annotations__.values()))
     return ((name, function.__globals__[name]) for name in names if name in function.__globals__)
 
 

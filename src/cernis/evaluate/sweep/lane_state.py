@@ -26,6 +26,7 @@ from cernis.kernels.sweep import (
     lane_walk,
 )
 from cernis.kernels.sweep.key_calendar import NEVER, due_keys, set_dues
+from cernis.kernels.sweep.lane_arrays import KeyChanges
 from cernis.kernels.sweep.lane_rows import COME, GONE
 from cernis.kernels.sweep.lane_tables import MOST_BITS, REPORTED, LaneTables, armed_mask
 from cernis.kernels.sweep.registers.register_tables import ROOM
@@ -251,9 +252,7 @@ class LaneState(LaneStorage):
             keyed_log.count_changes(batch.keys, batch.times, self.edge, counts, visits, totals)
         count = int(totals[0])
         due = np.empty(self.key_count, np.int64)
-        due_count = due_keys(
-            last, self.query, self._width, self._dues, self._links, self._heads, due
-        )
+        due_count = due_keys(last, self.query, self._calendar, due)
         for keys in (due[:due_count], *self._forced):
             count = keyed_log.note_visits(keys, count, counts, self._seen, visits)
         self._forced = []
@@ -306,13 +305,8 @@ class LaneState(LaneStorage):
         self, visits: Integers, firsts: Integers, pending: Words, tags: Array, progress: Integers
     ) -> int:
         return lane_walk.WALKS[self._kind](
-            self._lane, self._state_words, self._state_ids, self._fired_words, self._fired_ids,
-            self._counts, self._memo, self._numbers, visits, firsts, pending, tags, self._rows,
-            self._tags, self._places, self._states, self._edge_arms, self._edge_since, self._since,
-            self._marks, self._slots, self._dues, self._links, self._back_links, self._heads,
-            self._news, self._news_tags, self._spare, self._runs, self._tail, self._tail_tags,
-            self._arms, self._starts, self._output, self._known_base, self.edge, self.query,
-            self._width, progress,
+            self._machine, KeyChanges(visits, firsts, pending, tags), self._log(), self._calendar,
+            self._scratch, self._output, self._window, progress,
         )  # fmt: skip
 
     def _told(self, progress: Integers, too_late: int) -> LaneChanges:
@@ -490,8 +484,8 @@ class LaneState(LaneStorage):
         """Bring back the calendar, keys whose state changes, and records that wait."""
         keys = np.flatnonzero(saved["dues"] != NEVER)
         self._dues[keys] = NEVER
-        calendar = (self._dues, self._links, self._back_links, self._heads)
-        set_dues(keys, saved["dues"][keys], max(self._width, 1), *calendar)
+        calendar = self._calendar._replace(width=max(self._width, 1))
+        set_dues(keys, saved["dues"][keys], calendar)
         self._forced = [np.flatnonzero(saved["marks"])]
         for mark in (COME, GONE):
             rows = np.flatnonzero(saved["waiting_marks"] == int(mark))

@@ -12,7 +12,8 @@ from cernis.errors import InternalError
 from cernis.evaluate.sweep.change_batches import NO_TAGS
 from cernis.kernels.array_types import Array, HalfIntegers, Integers, Matrix, Words
 from cernis.kernels.sweep import keyed_log, lane_arrays, lane_walk
-from cernis.kernels.sweep.key_calendar import BUCKETS
+from cernis.kernels.sweep.key_calendar import BUCKETS, Calendar
+from cernis.kernels.sweep.lane_arrays import KeyLog, LaneMachine, Scratch, WindowTimes
 from cernis.kernels.sweep.lane_memo import LINE_SIZE, MEMO_SIZE
 from cernis.kernels.sweep.lane_rows import TIME_BITS, WIDE_COLUMNS
 from cernis.kernels.sweep.lane_tables import MOST_BITS, LaneTables, packed
@@ -178,16 +179,42 @@ class LaneStorage:
 
     def _forget(self) -> None:
         """Forget the rows of all keys up to the edge; a walk forgets those of visited keys only."""
-        count = self.key_count
-        arrays = (
-            self._lane, self._state_words, self._state_ids, self._fired_words, self._fired_ids,
-            self._counts, self._memo, self._numbers, self._rows, self._tags, self._places[:count],
-            self._states[:count], self._edge_arms[:count], self._edge_since[:count],
-            self._since[:count], self._marks[:count], self._slots, self._arms,
-        )  # fmt: skip
-        if not lane_walk.FORGETTING[self._kind](*arrays, self._known_base, self.edge):
+        log = self._log(self.key_count)
+        if not lane_walk.FORGETTING[self._kind](self._machine, log, self._arms, self._window):
             self._widen()
             self._forget()
+
+    # -- what kernels are called with ---------------------------------------------------------
+
+    @property
+    def _machine(self) -> LaneMachine:
+        return LaneMachine(
+            self._lane, self._state_words, self._state_ids, self._fired_words, self._fired_ids,
+            self._counts, self._memo, self._numbers,
+        )  # fmt: skip
+
+    def _log(self, count: int | None = None) -> KeyLog:
+        """The rows, and what is known of the first keys, or of all that there is room for."""
+        return KeyLog(
+            self._rows, self._tags, self._places[:count], self._states[:count],
+            self._edge_arms[:count], self._edge_since[:count], self._since[:count],
+            self._marks[:count], self._slots,
+        )  # fmt: skip
+
+    @property
+    def _calendar(self) -> Calendar:
+        return Calendar(self._dues, self._links, self._back_links, self._heads, self._width)
+
+    @property
+    def _scratch(self) -> Scratch:
+        return Scratch(
+            self._news, self._news_tags, self._spare, self._runs, self._tail, self._tail_tags,
+            self._arms, self._starts,
+        )  # fmt: skip
+
+    @property
+    def _window(self) -> WindowTimes:
+        return WindowTimes(self._known_base, self.edge, self.query)
 
     def _live(self) -> tuple[Integers, Integers]:
         """The places of all rows that are not forgotten, by key, and how many each key has."""

@@ -17,8 +17,16 @@ from cernis.evaluate.sweep.lane_state import BitIntervals
 from cernis.kernels.array_types import Array, Bytes, Integers, Matrix, WordMatrix, Words
 from cernis.kernels.order import stable_order
 from cernis.kernels.sweep import keyed_log, list_updates
-from cernis.kernels.sweep.key_calendar import BUCKETS, NEVER, due_keys
+from cernis.kernels.sweep.key_calendar import BUCKETS, NEVER, Calendar, due_keys
 from cernis.kernels.sweep.lane_edges import by_code
+from cernis.kernels.sweep.list_updates import (
+    KeyedRows,
+    ListedKeys,
+    ListRoom,
+    ListRows,
+    ListTimes,
+    SourceNews,
+)
 from cernis.kernels.sweep.list_walk import INTERSECT, LONGER, SHORTER, SUBTRACT, UNION
 
 _COUNTS = 64
@@ -104,6 +112,11 @@ class _KeyedRows:
             larger[:used] = self.rows[:used]
             self.rows = larger
 
+    @property
+    def arrays(self) -> KeyedRows:
+        """The rows as kernels take them."""
+        return KeyedRows(self.rows, self.places, self.counts)
+
     def live(self) -> tuple[Integers, WordMatrix]:
         """All rows, and the keys that they are of."""
         sizes = self.places[:, keyed_log.SIZE] - self.places[:, keyed_log.HEAD]
@@ -124,7 +137,7 @@ class ListState:
         self._sources, self._reported, self._linked = _KeyedRows(), _KeyedRows(), _KeyedRows()
         self._dues = np.zeros(0, np.int64)
         self._links, self._back_links = np.zeros(0, np.int32), np.zeros(0, np.int32)
-        self._calendar = np.zeros(BUCKETS, np.int32)
+        self._first_dues = np.zeros(BUCKETS, np.int32)
         self._conditions = np.zeros((max(1, tables.conditions), 0), np.uint8)
         self._allowed = np.zeros(0, np.uint64)
         self._targets = np.zeros((0, tables.links), np.int64)
@@ -213,23 +226,29 @@ class ListState:
 
     def _due(self, last: int, query: int) -> Integers:
         keys = np.empty(self.key_count, np.int64)
-        calendar = (self._dues, self._links, self._calendar)
-        return keys[: due_keys(last, query, self._width, *calendar, keys)]
+        return keys[: due_keys(last, query, self._calendar, keys)]
+
+    @property
+    def _calendar(self) -> Calendar:
+        return Calendar(self._dues, self._links, self._back_links, self._first_dues, self._width)
+
+    @property
+    def _room(self) -> ListRoom:
+        return ListRoom(self._lists, self._sizes, self._tail, self._results, _NO_TAGS)
 
     def _change_linked(self, changes: SourceChanges) -> Integers:
         """Enter changes of linked keys; gives the keys that are linked to them."""
         numbers = changes.keys
         if len(numbers):
             self._add_linked(int(numbers[-1]) + 1)
-        placed, progress = _by_visit(changes, numbers), np.zeros(3, np.int64)
+        news, progress = _by_visit(changes, numbers), np.zeros(3, np.int64)
         linked = self._linked
         linked.make_room(len(changes.come.bits))
         changed_from = np.empty(len(numbers), np.int64)
         while True:
             status = list_updates.change_rows(
-                numbers, *placed, linked.rows, linked.places, linked.counts, self._oldest,
-                self._tail, _NO_TAGS, changed_from, progress,
-            )  # fmt: skip
+                news, linked.arrays, self._oldest, self._tail, _NO_TAGS, changed_from, progress
+            )
             if status == list_updates.DONE:
                 break
             self._make_more(status, progress)
@@ -251,17 +270,18 @@ class ListState:
     def _walk(self, visits: Integers, changes: SourceChanges) -> int:
         self._make_room(changes)
         progress, tables = np.zeros(3, np.int64), self.tables
-        placed, bound = _by_visit(changes, visits), self.edge + self.tick
-        sources, reported, linked = self._sources, self._reported, self._linked
+        program = ListRows(
+            tables.rows, tables.outputs, tables.reaches, tables.sources, tables.linked
+        )
+        news = _by_visit(changes, visits)
+        keys = ListedKeys(self._targets, self._conditions, self._allowed, self._since)
+        times = ListTimes(
+            self.edge + self.tick, self._oldest, self.start + self.tick, self.query, self.tick
+        )
         while True:
             status = list_updates.walk_lists(
-                tables.rows, tables.outputs, tables.reaches, tables.sources, tables.linked, visits,
-                *placed, sources.rows, sources.places, sources.counts, reported.rows,
-                reported.places, reported.counts, linked.rows, linked.places, self._targets,
-                self._conditions, self._allowed, self._since, self._dues, self._links,
-                self._back_links, self._calendar, self._width, bound, self._oldest,
-                self.start + self.tick, self.query, self.tick, self._lists, self._sizes,
-                self._tail, self._results, _NO_TAGS, self._output, progress,
+                program, news, self._sources.arrays, self._reported.arrays, self._linked.arrays,
+                keys, self._calendar, times, self._room, self._output, progress,
             )  # fmt: skip
             if status == list_updates.DONE:
                 return int(progress[1])
@@ -300,11 +320,11 @@ class ListState:
         """Take intervals of outputs as reported; the next query goes on from them."""
         changes = SourceChanges(come=intervals)
         keys, progress = changes.keys, np.zeros(3, np.int64)
-        placed, reported = _by_visit(changes, keys), self._reported
+        news = _by_visit(changes, keys)
         while True:
             status = list_updates.change_rows(
-                keys, *placed, reported.rows, reported.places, reported.counts, -int(NEVER),
-                self._tail, _NO_TAGS, np.empty(len(keys), np.int64), progress,
+                news, self._reported.arrays, -int(NEVER), self._tail, _NO_TAGS,
+                np.empty(len(keys), np.int64), progress,
             )  # fmt: skip
             if status == list_updates.DONE:
                 return
@@ -324,12 +344,10 @@ def _distinct(parts: Sequence[Integers]) -> Integers:
     return np.flatnonzero(is_there)
 
 
-def _by_visit(
-    changes: SourceChanges, visits: Integers
-) -> tuple[Integers, Integers, WordMatrix, WordMatrix]:
-    """Where the changes of each visited key begin and the last end, and the changes as rows."""
+def _by_visit(changes: SourceChanges, visits: Integers) -> SourceNews:
+    """The keys to visit with their changes as rows."""
     (come_keys, come), (gone_keys, gone) = (_by_key(each) for each in (changes.come, changes.gone))
-    return _firsts(come_keys, visits), _firsts(gone_keys, visits), come, gone
+    return SourceNews(visits, _firsts(come_keys, visits), _firsts(gone_keys, visits), come, gone)
 
 
 def _by_key(intervals: BitIntervals) -> tuple[Integers, WordMatrix]:

@@ -1,7 +1,7 @@
 """The arrays of the walk, put together by what they are about, and the places in them.
 
-A kernel is called with one argument for each array, and makes these structures of them first; for
-its parts they cost nothing.
+Beside each structure stand the words of its fields, as signatures of kernels have them. What rows
+are, and what stands beside them, depends on the lane.
 """
 
 from __future__ import annotations
@@ -80,6 +80,12 @@ FLAGS = np.uint64(0xFFFFFF)
 NO_HANDLE = np.uint64(2**64 - 1)
 
 
+LANE_MACHINE = (
+    "(words writable-words writable-small writable-words writable-small "
+    "writable-integers writable-words writable-floats)"
+)
+
+
 class LaneMachine(NamedTuple):
     """The rules of a lane, its ids and what is remembered of its transitions."""
 
@@ -92,6 +98,14 @@ class LaneMachine(NamedTuple):
     memo: Words
     numbers: Floats
     """Room for guards, and what codes stand for."""
+
+
+def log_words(rows: str, beside: str) -> str:
+    """The words of `KeyLog`."""
+    return (
+        f"({rows} {beside} writable-matrix writable-word-matrix writable-matrix "
+        "writable-matrix writable-matrix writable-bytes integers)"
+    )
 
 
 class KeyLog(NamedTuple):
@@ -108,6 +122,31 @@ class KeyLog(NamedTuple):
     slots: Integers
 
 
+def change_words(rows: str, beside: str) -> str:
+    """The words of `KeyChanges`."""
+    return f"(integers integers {rows} {beside})"
+
+
+class KeyChanges(NamedTuple):
+    """The keys to visit, and the changes of each as rows.
+
+    Those of the key `visits[k]` are `rows[firsts[k]:firsts[k+1]]`.
+    """
+
+    visits: Integers
+    firsts: Integers
+    rows: Words
+    tags: Tags
+
+
+def scratch_words(rows: str, beside: str) -> str:
+    """The words of `Scratch`."""
+    return (
+        f"({rows} {beside} {rows} writable-integers {rows} "
+        f"{beside} writable-matrix writable-matrix)"
+    )
+
+
 class Scratch(NamedTuple):
     """Room for one key: its changes in order, and its new rows."""
 
@@ -119,3 +158,14 @@ class Scratch(NamedTuple):
     tail_tags: Tags
     arms: Matrix
     starts: Matrix
+
+
+WINDOW_TIMES = "(integer integer integer)"
+
+
+class WindowTimes(NamedTuple):
+    """What times of rows count from, the edge of the window, and the time of the query."""
+
+    base: int
+    edge: int
+    query: int

@@ -21,18 +21,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import (
-    Bytes,
-    Floats,
-    Integers,
-    Matrix,
-    SmallIntegers,
-    Tags,
-    WordMatrix,
-    Words,
-)
+from cernis.kernels.array_types import Integers, Matrix
 from cernis.kernels.compile import kernel, part
-from cernis.kernels.sweep.key_calendar import NEVER, set_due
+from cernis.kernels.sweep.key_calendar import CALENDAR, NEVER, Calendar, set_due
 from cernis.kernels.sweep.keyed_log import AS_THEY_ARE, IN_SPARE, give_back, splice
 from cernis.kernels.sweep.lane_arrays import (
     ALLOWED,
@@ -52,6 +43,7 @@ from cernis.kernels.sweep.lane_arrays import (
     IS_BEGUN_AGAIN,
     IS_CHANGED,
     IS_NEW,
+    LANE_MACHINE,
     NEEDS_IDS,
     NEEDS_OUTPUT,
     NEEDS_ROWS,
@@ -64,10 +56,16 @@ from cernis.kernels.sweep.lane_arrays import (
     UNMATCHED,
     VISIT,
     WALKED,
+    WINDOW_TIMES,
     WRITTEN,
+    KeyChanges,
     KeyLog,
     LaneMachine,
     Scratch,
+    WindowTimes,
+    change_words,
+    log_words,
+    scratch_words,
 )
 from cernis.kernels.sweep.lane_memo import judge_memory
 from cernis.kernels.sweep.lane_output import (
@@ -138,25 +136,23 @@ def _forget(
 
 
 def _walk_visits(
-    lane: Words, state_words: Words, state_ids: SmallIntegers, fired_words: Words,
-    fired_ids: SmallIntegers, counts: Integers, memo: Words, numbers: Floats,
-    visits: Integers, firsts: Integers, pending: Words, pending_tags: Tags,
-    rows: Words, tags: Tags, places: Matrix, states: WordMatrix, edge_arms: Matrix,
-    edge_since: Matrix, since: Matrix, marks: Bytes, slots: Integers,
-    dues: Integers, links: SmallIntegers, back_links: SmallIntegers, heads: SmallIntegers,
-    first_news: Words, news_tags: Tags, spare: Words, runs: Integers, tail: Words,
-    tail_tags: Tags, arms: Matrix, starts: Matrix, output: Matrix,
-    base: int, edge: int, query: int, width: int, progress: Integers,
+    machine: LaneMachine, key_changes: KeyChanges, log: KeyLog, calendar: Calendar,
+    scratch: Scratch, output: Matrix, window: WindowTimes, progress: Integers,
 ) -> int:  # fmt: skip
     """Walk the keys that are visited; gives how it ended."""
-    machine = LaneMachine(
-        lane, state_words, state_ids, fired_words, fired_ids, counts, memo, numbers
+    lane, state_words, state_ids, _, _, counts, _, _ = machine
+    rows, tags, places, states, edge_arms, edge_since, since, marks, slots = log
+    visits, firsts, pending, pending_tags = key_changes
+    first_news, news_tags, spare, _, tail, tail_tags, arms, starts = scratch
+    dues = calendar.dues
+    base, edge, query = (
+        np.int64(window.base),
+        np.int64(window.edge),
+        np.int64(window.query),
     )
-    log = KeyLog(rows, tags, places, states, edge_arms, edge_since, since, marks, slots)
-    scratch = Scratch(first_news, news_tags, spare, runs, tail, tail_tags, arms, starts)
     reported, tick = lane[AT_REPORTED], np.int64(lane[AT_TICK])
     status = DONE
-    until = np.uint64(max(query - base, 0))
+    until = np.uint64(max(query - base, np.int64(0)))
     for number in range(np.uint64(progress[VISIT]), np.uint64(len(visits))):
         key = np.uint64(visits[number])
         written = np.uint64(progress[WRITTEN])
@@ -332,7 +328,7 @@ def _walk_visits(
         write_starts(since, slots, key, known, starts)
         if goes_on:
             moment = NEVER if due == NO_TIME else np.int64(due) + base
-            set_due(key, moment, np.int64(width), dues, links, back_links, heads)
+            set_due(key, moment, calendar)
         states[key, EDGE_STATE], states[key, ALLOWED] = new_edge, allowed
         marks[key] = 0
         if places[key, AT_HEAD] == places[key, AT_SIZE] and places[key, AT_CAPACITY] > 0:
@@ -347,68 +343,41 @@ def _walk_visits(
     return status
 
 
-def _forget_keys(
-    lane: Words, state_words: Words, state_ids: SmallIntegers, fired_words: Words,
-    fired_ids: SmallIntegers, counts: Integers, memo: Words, numbers: Floats, rows: Words,
-    tags: Tags, places: Matrix, states: WordMatrix, edge_arms: Matrix, edge_since: Matrix,
-    since: Matrix, marks: Bytes, slots: Integers, arms: Matrix, base: int, edge: int,
-) -> bool:  # fmt: skip
+def _forget_keys(machine: LaneMachine, log: KeyLog, arms: Matrix, window: WindowTimes) -> bool:
     """Forget the rows of all keys up to the edge; false if ids are used up."""
-    machine = LaneMachine(
-        lane, state_words, state_ids, fired_words, fired_ids, counts, memo, numbers
-    )
-    log = KeyLog(rows, tags, places, states, edge_arms, edge_since, since, marks, slots)
-    for key in range(np.uint64(len(places))):
-        if not _forget(machine, log, arms, key, edge, base):
+    for key in range(np.uint64(len(log.places))):
+        if not _forget(machine, log, arms, key, np.int64(window.edge), np.int64(window.base)):
             return False
     return True
 
 
 _CHANGES = (8, 10)
 _PLACES = (10,)
-"""The arguments with what there is to do: keys and their changes, or the places of keys."""
-_MACHINE = (
-    "words writable-words writable-small writable-words writable-small "
-    "writable-integers writable-words writable-floats "
-)
+"""The fields with what there is to do: keys and their changes, or the places of keys."""
 
 
-def _log_words(rows: str, beside: str) -> str:
-    return (
-        f"{rows} {beside} writable-matrix writable-word-matrix writable-matrix "
-        "writable-matrix writable-matrix writable-bytes integers "
+def _signatures(is_wide: bool, has_values: bool) -> tuple[str, str]:
+    """The words of walking and of forgetting: what rows are, and what stands beside them."""
+    rows = "writable-word-matrix" if is_wide else "writable-words"
+    beside = "writable-matrix" if has_values else "writable-tags"
+    log = log_words(rows, beside)
+    walking = (
+        f"{LANE_MACHINE} {change_words(rows, beside)} {log} {CALENDAR} "
+        f"{scratch_words(rows, beside)} writable-matrix {WINDOW_TIMES} writable-integers"
     )
+    return walking, f"{LANE_MACHINE} {log} writable-matrix {WINDOW_TIMES}"
 
 
-def _signature(rows: str, beside: str) -> str:
-    """The words of the arguments: what rows are, and what stands beside them."""
-    return (
-        f"{_MACHINE} integers integers {rows} {beside} {_log_words(rows, beside)} "
-        "writable-integers writable-small writable-small writable-small "
-        f"{rows} {beside} {rows} writable-integers {rows} "
-        f"{beside} writable-matrix writable-matrix writable-matrix "
-        "integer integer integer integer writable-integers"
-    )
-
-
-_NARROW, _WIDE, _TAGS, _PAYLOAD = (
-    "writable-words", "writable-word-matrix", "writable-tags", "writable-matrix"
-)  # fmt: skip
+_KINDS = {(is_wide, has_values): _signatures(is_wide, has_values)
+          for is_wide in (False, True) for has_values in (False, True)}  # fmt: skip
 
 WALKS = {
-    (is_wide, has_values): kernel(
-        _signature(_WIDE if is_wide else _NARROW, _PAYLOAD if has_values else _TAGS), "integer",
-        counted=_CHANGES,
-    )(_walk_visits)
-    for is_wide in (False, True) for has_values in (False, True)
-}  # fmt: skip
+    kind: kernel(walking, "integer", counted=_CHANGES)(_walk_visits)
+    for kind, (walking, _) in _KINDS.items()
+}
 """By whether rows are wide, and whether the lane has registers."""
 
 FORGETTING = {
-    (is_wide, has_values): kernel(
-        f"{_MACHINE} {_log_words(_WIDE if is_wide else _NARROW, _PAYLOAD if has_values else _TAGS)}"
-        " writable-matrix integer integer",
-        "boolean", counted=_PLACES,
-    )(_forget_keys)
-    for is_wide in (False, True) for has_values in (False, True)
-}  # fmt: skip
+    kind: kernel(forgetting, "boolean", counted=_PLACES)(_forget_keys)
+    for kind, (_, forgetting) in _KINDS.items()
+}

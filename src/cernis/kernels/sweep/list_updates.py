@@ -15,6 +15,8 @@ much as there is after it.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cernis.kernels.array_types import (
@@ -27,7 +29,7 @@ from cernis.kernels.array_types import (
     Words,
 )
 from cernis.kernels.compile import kernel, part
-from cernis.kernels.sweep.key_calendar import NEVER, set_due
+from cernis.kernels.sweep.key_calendar import CALENDAR, NEVER, Calendar, set_due
 from cernis.kernels.sweep.keyed_log import FIRST, HEAD, SIZE, TOP, splice
 from cernis.kernels.sweep.list_walk import (
     LONGER,
@@ -50,6 +52,96 @@ DONE, NEEDS_ROWS, NEEDS_LISTS, NEEDS_OUTPUT = range(4)
 
 GONE = 128
 """Added to the numbers of outputs that have gone."""
+
+
+# -- structures ------------------------------------------------------------------------------
+
+LIST_ROWS = "(matrix integers integers integers matrix)"
+
+
+class ListRows(NamedTuple):
+    """The rows of a program, its outputs, how far before the edge each may begin, and sources."""
+
+    rows: Matrix
+    outputs: Integers
+    reaches: Integers
+    source_slots: Integers
+    linked: Matrix
+
+
+SOURCE_NEWS = "(integers integers integers word-matrix word-matrix)"
+
+
+class SourceNews(NamedTuple):
+    """The keys to visit, and what has come and gone of their sources, as rows.
+
+    Where those of each visit begin, and those of the last end, stands in `come_firsts` and
+    `gone_firsts`.
+    """
+
+    visits: Integers
+    come_firsts: Integers
+    gone_firsts: Integers
+    come: WordMatrix
+    gone: WordMatrix
+
+
+KEYED_ROWS = "(writable-word-matrix writable-matrix writable-integers)"
+
+
+class KeyedRows(NamedTuple):
+    """Rows of intervals by key, where those of each key lie, and what of the room is in use."""
+
+    rows: WordMatrix
+    places: Matrix
+    counts: Integers
+
+
+LISTED_KEYS = "(matrix byte-matrix words writable-integers)"
+
+
+class ListedKeys(NamedTuple):
+    """Of each key: the keys that it is linked to, what it meets, and what groundings allow.
+
+    `since` is the first point at which a key has changed by other than its own sources.
+    """
+
+    targets: Matrix
+    conditions: Bytes
+    allowed: Words
+    since: Integers
+
+
+LIST_TIMES = "(integer integer integer integer integer)"
+
+
+class ListTimes(NamedTuple):
+    """The times of a query.
+
+    `edge_bound` is the first point after the edge, `oldest` the point after which sources must end
+    to be kept, and `first` the first point of the run.
+    """
+
+    edge_bound: int
+    oldest: int
+    first: int
+    query: int
+    tick: int
+
+
+LIST_ROOM = (
+    "(writable-cube writable-integers writable-word-matrix writable-word-matrix writable-tags)"
+)
+
+
+class ListRoom(NamedTuple):
+    """Room for one key: its lists and how long they are, its sources and its results as rows."""
+
+    lists: Matrix
+    sizes: Integers
+    tail: WordMatrix
+    results: WordMatrix
+    no_tags: Tags
 
 
 # -- rows ------------------------------------------------------------------------------------
@@ -148,17 +240,62 @@ def _has_room(rows: WordMatrix, counts: Integers, count: Word) -> bool:
     return bool(wanted <= np.uint64(len(rows)))
 
 
+@part
+def _news_size(news: SourceNews, number: Word) -> Word:
+    """How many intervals of its sources have come for a visit."""
+    return np.uint64(news.come_firsts[number + ONE] - news.come_firsts[number])
+
+
+@part
+def _row_count(store: KeyedRows, key: Word) -> Word:
+    return np.uint64(store.places[key, _SIZE] - store.places[key, _HEAD])
+
+
+@part
+def _first_row(store: KeyedRows, key: Word) -> Word:
+    return np.uint64(store.places[key, _FIRST] + store.places[key, _HEAD])
+
+
+@part
+def _enter_news(
+    news: SourceNews, number: Word, key: Word, store: KeyedRows, tail: WordMatrix
+) -> tuple[Word, Time]:
+    """Write the source intervals of a key as they are now; gives how many, and what point moved."""
+    begin = _first_row(store, key)
+    arrival, arrivals = (
+        np.uint64(news.come_firsts[number]),
+        np.uint64(news.come_firsts[number + ONE]),
+    )
+    removal, removals = (
+        np.uint64(news.gone_firsts[number]),
+        np.uint64(news.gone_firsts[number + ONE]),
+    )
+    size = _with_changes(
+        store.rows, begin, begin + _row_count(store, key), news.come, arrival, arrivals,
+        news.gone, removal, removals, tail,
+    )  # fmt: skip
+    return size, _first_change(news.come, arrival, arrivals, news.gone, removal, removals)
+
+
+@part
+def _store(store: KeyedRows, key: Word, rows: WordMatrix, size: Word, no_tags: Tags) -> None:
+    """Put rows in the place of all that a key has."""
+    splice(
+        store.rows, no_tags, store.places, store.counts, key,
+        np.uint64(store.places[key, _HEAD]), np.uint64(store.places[key, _SIZE]), rows, no_tags,
+        size,
+    )  # fmt: skip
+
+
 @kernel(
-    "integers integers integers word-matrix word-matrix writable-word-matrix writable-matrix "
-    "writable-integers integer writable-word-matrix writable-tags writable-integers "
+    f"{SOURCE_NEWS} {KEYED_ROWS} integer writable-word-matrix writable-tags writable-integers "
     "writable-integers",
     "integer",
     counted=(0, 3, 4),
 )
 def change_rows(
-    visits: Integers, come_firsts: Integers, gone_firsts: Integers, come: WordMatrix,
-    gone: WordMatrix, rows: WordMatrix, places: Matrix, counts: Integers, oldest: int,
-    tail: WordMatrix, no_tags: Tags, changed_from: Integers, progress: Integers,
+    news: SourceNews, store: KeyedRows, oldest: int, tail: WordMatrix, no_tags: Tags,
+    changed_from: Integers, progress: Integers,
 ) -> int:  # fmt: skip
     """Enter changes into the rows of keys that others are linked to; gives how it ended.
 
@@ -166,27 +303,17 @@ def change_rows(
     the oldest point are given up. `progress` is the number of visits done, and
     how much room is needed if it is not enough.
     """
-    for number in range(np.uint64(progress[0]), np.uint64(len(visits))):
-        key = np.uint64(visits[number])
-        begin = np.uint64(places[key, _FIRST] + places[key, _HEAD])
-        last = np.uint64(places[key, _FIRST] + places[key, _SIZE])
-        arrival, arrivals = np.uint64(come_firsts[number]), np.uint64(come_firsts[number + ONE])
-        removal, removals = np.uint64(gone_firsts[number]), np.uint64(gone_firsts[number + ONE])
-        most = (last - begin) + (arrivals - arrival)
+    for number in range(np.uint64(progress[0]), np.uint64(len(news.visits))):
+        key = np.uint64(news.visits[number])
+        most = _row_count(store, key) + _news_size(news, number)
         if most > np.uint64(len(tail)):
             progress[2] = np.int64(most)
             return NEEDS_LISTS
-        if not _has_room(rows, counts, most):
+        if not _has_room(store.rows, store.counts, most):
             return NEEDS_ROWS
-        size = _with_changes(
-            rows, begin, last, come, arrival, arrivals, gone, removal, removals, tail
-        )
-        changed_from[number] = _first_change(come, arrival, arrivals, gone, removal, removals)
-        size = _without_old(tail, size, oldest + 1)
-        splice(
-            rows, no_tags, places, counts, key, np.uint64(places[key, _HEAD]),
-            np.uint64(places[key, _SIZE]), tail, no_tags, size,
-        )  # fmt: skip
+        size, changed_from[number] = _enter_news(news, number, key, store, tail)
+        size = _without_old(tail, size, np.int64(oldest) + 1)
+        _store(store, key, tail, size, no_tags)
         progress[0] = np.int64(number) + 1
     return DONE
 
@@ -263,15 +390,16 @@ SLOT, LINK, LINKED_NUMBER = (np.uint64(column) for column in range(3))
 
 @part
 def _load_linked(
-    linked: Matrix, targets: Matrix, key: Word, rows: WordMatrix, places: Matrix, low: Time,
-    high: Time, lists: Matrix, sizes: Integers,
+    linked: Matrix, targets: Matrix, key: Word, store: KeyedRows, low: Time, high: Time,
+    lists: Matrix, sizes: Integers,
 ) -> None:  # fmt: skip
     """The intervals of linked keys as lists, as far as they reach into a stretch of time."""
+    rows = store.rows
     for source in range(np.uint64(len(linked))):
         target = np.uint64(targets[key, np.uint64(linked[source, LINK])])
         number, slot = np.uint64(linked[source, LINKED_NUMBER]), np.uint64(linked[source, SLOT])
-        row = np.uint64(places[target, _FIRST] + places[target, _HEAD])
-        last = np.uint64(places[target, _FIRST] + places[target, _SIZE])
+        row = _first_row(store, target)
+        last = row + _row_count(store, target)
         while row < last and rows[row, NUMBER] < number:
             row += ONE
         while row < last and rows[row, NUMBER] == number:
@@ -378,109 +506,100 @@ def _report(
     return written
 
 
+@part
+def _most_rows(
+    program: ListRows, news: SourceNews, number: Word, key: Word, targets: Matrix,
+    sources: KeyedRows, reported: KeyedRows, linked: KeyedRows,
+) -> Word:  # fmt: skip
+    """As many intervals as any list of a visit may have."""
+    most = _row_count(sources, key) + _news_size(news, number) + _row_count(reported, key)
+    for source in range(np.uint64(len(program.linked))):
+        target = np.uint64(targets[key, np.uint64(program.linked[source, LINK])])
+        most += _row_count(linked, target)
+    return most + np.uint64(len(program.rows) + 2)
+
+
+@part
+def _run_program(
+    program: ListRows, key: Word, keys: ListedKeys, reported: KeyedRows, times: ListTimes,
+    bound: Time, lists: Matrix, sizes: Integers,
+) -> None:  # fmt: skip
+    """Make all lists of a key; before the bound, outputs stay as they were reported."""
+    rows = program.rows
+    told_first = _first_row(reported, key)
+    told_last = told_first + _row_count(reported, key)
+    for row in range(np.uint64(len(rows))):
+        to = np.uint64(rows[row, np.uint64(TO)])
+        one = np.uint64(rows[row, np.uint64(SOURCE)])
+        two = np.uint64(rows[row, np.uint64(OTHER)])
+        left_count = np.uint64(sizes[one])
+        if rows[row, np.uint64(OP)] == OUTPUT:
+            which = np.uint64(rows[row, np.uint64(PARAMETER)])
+            if (keys.allowed[key] >> which) & ONE == ZERO:
+                left_count = ZERO
+            reach = program.reaches[which]
+            count = _run_output(
+                reported.rows, told_first, told_last, which, lists[one], left_count, bound,
+                np.int64(times.edge_bound) - reach, bound - reach, lists[to],
+            )  # fmt: skip
+        else:
+            count = run_row(
+                rows, row, lists[one], left_count, lists[two], np.uint64(sizes[two]),
+                keys.conditions, key, np.int64(times.first), np.int64(times.query), lists[to],
+            )  # fmt: skip
+        sizes[to] = np.int64(count)
+
+
 @kernel(
-    "matrix integers integers integers matrix integers integers integers word-matrix "
-    "word-matrix "
-    "writable-word-matrix writable-matrix writable-integers "
-    "writable-word-matrix writable-matrix writable-integers "
-    "word-matrix matrix matrix byte-matrix words writable-integers "
-    "writable-integers writable-small writable-small writable-small integer "
-    "integer integer integer integer integer writable-cube writable-integers writable-word-matrix "
-    "writable-word-matrix writable-tags writable-matrix writable-integers",
+    f"{LIST_ROWS} {SOURCE_NEWS} {KEYED_ROWS} {KEYED_ROWS} {KEYED_ROWS} {LISTED_KEYS} {CALENDAR} "
+    f"{LIST_TIMES} {LIST_ROOM} writable-matrix writable-integers",
     "integer",
     counted=(5, 8, 9),
 )
 def walk_lists(
-    program: Matrix, outputs: Integers, reaches: Integers, source_slots: Integers,
-    linked: Matrix, visits: Integers, come_firsts: Integers, gone_firsts: Integers,
-    come: WordMatrix, gone: WordMatrix,
-    rows: WordMatrix, places: Matrix, counts: Integers,
-    told_rows: WordMatrix, told_places: Matrix, told_counts: Integers,
-    linked_rows: WordMatrix, linked_places: Matrix, targets: Matrix, conditions: Bytes,
-    allowed: Words, since: Integers,
-    dues: Integers, links: SmallIntegers, back_links: SmallIntegers, heads: SmallIntegers,
-    width: int, edge_bound: int, oldest: int, first: int, query: int, tick: int, lists: Matrix,
-    sizes: Integers, tail: WordMatrix, results: WordMatrix, no_tags: Tags, output: Matrix,
-    progress: Integers,
+    program: ListRows, news: SourceNews, sources: KeyedRows, reported: KeyedRows,
+    linked: KeyedRows, keys: ListedKeys, calendar: Calendar, times: ListTimes, room: ListRoom,
+    output: Matrix, progress: Integers,
 ) -> int:  # fmt: skip
     """Evaluate the keys that are visited; gives how it ended.
 
-    `edge_bound` is the first point after the edge, `oldest` the point after which sources must end
-    to be kept, `since` the first point at which a key has changed by other than its own sources
-    (it becomes `NEVER`), and `reaches` say how far before the edge each output may begin.
-    `progress` is the number of visits done, that of output rows, and how much room is needed if it
-    is not enough.
+    The time since which a key has changed becomes `NEVER`. `progress` is the number of visits done,
+    that of output rows, and how much room is needed if it is not enough.
     """
-    room = np.uint64(lists.shape[1])
-    for number in range(np.uint64(progress[0]), np.uint64(len(visits))):
-        key, written = np.uint64(visits[number]), np.uint64(progress[1])
-        begin = np.uint64(places[key, _FIRST] + places[key, _HEAD])
-        last = np.uint64(places[key, _FIRST] + places[key, _SIZE])
-        told_first = np.uint64(told_places[key, _FIRST] + told_places[key, _HEAD])
-        told_last = np.uint64(told_places[key, _FIRST] + told_places[key, _SIZE])
-        arrival, arrivals = np.uint64(come_firsts[number]), np.uint64(come_firsts[number + ONE])
-        removal, removals = np.uint64(gone_firsts[number]), np.uint64(gone_firsts[number + ONE])
-        most = (last - begin) + (arrivals - arrival) + (told_last - told_first)
-        for source in range(np.uint64(len(linked))):
-            target = np.uint64(targets[key, np.uint64(linked[source, LINK])])
-            most += np.uint64(linked_places[target, _SIZE] - linked_places[target, _HEAD])
-        most += np.uint64(len(program) + 2)
-        if most > room:
+    lists, sizes, tail, results, no_tags = room
+    edge_bound, oldest = np.int64(times.edge_bound), np.int64(times.oldest)
+    for number in range(np.uint64(progress[0]), np.uint64(len(news.visits))):
+        key, written = np.uint64(news.visits[number]), np.uint64(progress[1])
+        most = _most_rows(program, news, number, key, keys.targets, sources, reported, linked)
+        if most > np.uint64(lists.shape[1]):
             progress[2] = np.int64(most)
             return NEEDS_LISTS
-        most *= np.uint64(len(outputs)) + ONE
+        most *= np.uint64(len(program.outputs)) + ONE
         if written + most > np.uint64(len(output)):
             return NEEDS_OUTPUT
         # Both are written or none: what has come must not come twice.
-        if not (_has_room(rows, counts, most) and _has_room(told_rows, told_counts, most)):
+        if not (
+            _has_room(sources.rows, sources.counts, most)
+            and _has_room(reported.rows, reported.counts, most)
+        ):
             return NEEDS_ROWS
-        size = _with_changes(
-            rows, begin, last, come, arrival, arrivals, gone, removal, removals, tail
-        )
-        changed = _first_change(come, arrival, arrivals, gone, removal, removals)
+        size, changed = _enter_news(news, number, key, sources, tail)
         # What is long or short may be so no more by a change of its end, or be so from now on.
-        reach = np.int64(edge_bound - oldest)
-        bound = max(np.int64(edge_bound), min(changed, since[key]) - np.int64(tick) - reach)
-        low, high = _load(tail, size, bound - reach, source_slots, lists, sizes)
+        reach = edge_bound - oldest
+        bound = max(edge_bound, min(changed, keys.since[key]) - np.int64(times.tick) - reach)
+        low, high = _load(tail, size, bound - reach, program.source_slots, lists, sizes)
         if low < high:
-            _load_linked(linked, targets, key, linked_rows, linked_places, low, high, lists, sizes)
-        for row in range(np.uint64(len(program))):
-            to = np.uint64(program[row, np.uint64(TO)])
-            one = np.uint64(program[row, np.uint64(SOURCE)])
-            two = np.uint64(program[row, np.uint64(OTHER)])
-            left_count = np.uint64(sizes[one])
-            if program[row, np.uint64(OP)] == OUTPUT:
-                which = np.uint64(program[row, np.uint64(PARAMETER)])
-                if (allowed[key] >> which) & ONE == ZERO:
-                    left_count = ZERO
-                count = _run_output(
-                    told_rows, told_first, told_last, which, lists[one], left_count,
-                    bound, np.int64(edge_bound) - reaches[which], bound - reaches[which],
-                    lists[to],
-                )  # fmt: skip
-            else:
-                count = run_row(
-                    program, row, lists[one], left_count, lists[two], np.uint64(sizes[two]),
-                    conditions, key, np.int64(first), np.int64(query), lists[to],
-                )  # fmt: skip
-            sizes[to] = np.int64(count)
-        count = _results(outputs, lists, sizes, results)
+            _load_linked(program.linked, keys.targets, key, linked, low, high, lists, sizes)
+        _run_program(program, key, keys, reported, times, bound, lists, sizes)
+        count = _results(program.outputs, lists, sizes, results)
+        first = _first_row(reported, key)
         written = _report(
-            told_rows, told_first, told_last, np.int64(edge_bound), reaches, results, count,
-            key, output, written,
+            reported.rows, first, first + _row_count(reported, key), edge_bound, program.reaches,
+            results, count, key, output, written,
         )  # fmt: skip
-        size = _without_old(tail, size, np.int64(oldest) + 1)
-        count = _without_old(results, count, np.int64(oldest))
-        splice(
-            rows, no_tags, places, counts, key, np.uint64(places[key, _HEAD]),
-            np.uint64(places[key, _SIZE]), tail, no_tags, size,
-        )  # fmt: skip
-        splice(
-            told_rows, no_tags, told_places, told_counts, key, np.uint64(told_places[key, _HEAD]),
-            np.uint64(told_places[key, _SIZE]), results, no_tags, count,
-        )  # fmt: skip
-        due = _next_length(program, lists, sizes, np.int64(query))
-        set_due(key, due, np.int64(width), dues, links, back_links, heads)
-        since[key] = NEVER
+        _store(sources, key, tail, _without_old(tail, size, oldest + 1), no_tags)
+        _store(reported, key, results, _without_old(results, count, oldest), no_tags)
+        set_due(key, _next_length(program.rows, lists, sizes, np.int64(times.query)), calendar)
+        keys.since[key] = NEVER
         progress[0], progress[1] = np.int64(number) + 1, np.int64(written)
     return DONE
