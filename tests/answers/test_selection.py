@@ -28,6 +28,20 @@ def test_what_rules_do_not_define_cannot_be_selected(name: str) -> None:
         selected_relations([name], PROGRAM.checked.catalogue)
 
 
+def test_timers_of_phrases_are_no_names_to_select() -> None:
+    program = cernis.load("""
+    initiatedAt(on(X)=true, T) :- happensAt(switch(X), T).
+    happensAt(long(X), T) :- happensAt(on(X)=true for at least 5, T).
+    """)
+    hidden = program.checked.definitions.auxiliary
+    assert hidden
+    with pytest.raises(DataError, match="there are long, on$"):
+        program.run("switch|1|1|a\n").select("nothing")
+    for timer in hidden:
+        with pytest.raises(DataError, match="rules define no fluent and no event"):
+            selected_relations([timer.name], program.checked.catalogue, hidden)
+
+
 def test_an_answer_keeps_what_is_selected() -> None:
     answer = PROGRAM.run("win|1|1|a\nshare|1|1|a|b\n").answer
     selected = selected_answer(answer, selected_relations(["rich/1"], PROGRAM.checked.catalogue))

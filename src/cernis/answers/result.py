@@ -163,7 +163,7 @@ class Result:
         """The result with only the fluents and derived events of these names."""
         from cernis.answers.selection import selected_answer, selected_relations
 
-        relations = selected_relations(names, self._catalogue)
+        relations = selected_relations(names, self._catalogue, self._hidden)
         as_of = tuple((query, selected_answer(each, relations)) for query, each in self.as_of)
         chosen = copy(self)
         for table in ("intervals", "happenings", "_whole_intervals"):
@@ -215,9 +215,12 @@ class Result:
 
         return result_view(self.answer, self.times, self._shown())
 
+    @property
+    def _hidden(self) -> set[Relation]:
+        return self.origin.checked.definitions.auxiliary if self.origin else set()
+
     def _shown(self) -> list[Relation]:
-        hidden = self.origin.checked.definitions.auxiliary if self.origin else set()
-        return [relation for relation in self._catalogue.fluents if relation not in hidden]
+        return [relation for relation in self._catalogue.fluents if relation not in self._hidden]
 
     def to_pandas(self) -> Any:
         """All intervals as a data frame; an open end is missing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from cernis.check.catalogue import Catalogue
@@ -12,14 +12,18 @@ from cernis.errors import DataError
 from cernis.evaluate.answer import Answer
 
 
-def selected_relations(names: Iterable[str], catalogue: Catalogue) -> frozenset[Relation]:
+def selected_relations(
+    names: Iterable[str], catalogue: Catalogue, hidden: Collection[Relation] = ()
+) -> frozenset[Relation]:
     """The defined fluents and events of some names, with or without their number of arguments.
 
-    A name of several is all of them; a name of none is a DataError.
+    A name of several is all of them; a name of none is a DataError. Hidden ones, such as the timers
+    that phrases are written out with, cannot be selected.
     """
     known = [each for each, entry in catalogue.events.items() if not entry.is_input]
     kinds = catalogue.fluents.items()
     known += [each for each, entry in kinds if entry.kind is not FluentKind.INPUT]
+    known = [each for each in known if each not in hidden]
     selected: set[Relation] = set()
     for name in names:
         matching = {r for r in known if name in (r.name, str(r), r.name.partition("(")[0])}

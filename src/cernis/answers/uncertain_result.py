@@ -70,7 +70,7 @@ class UncertainResult:
         chosen = copy(self)
         for table in ("intervals", "probabilities"):
             chosen.__dict__.pop(table, None)
-        relations = selected_relations(names, self._catalogue)
+        relations = selected_relations(names, self._catalogue, self._hidden)
         chosen.answer = selected_answer(self.answer, relations)
         return chosen
 
@@ -131,9 +131,12 @@ class UncertainResult:
         """What a notebook shows: a small timeline of credible intervals, and a table."""
         from cernis.answers.reports.notebook_view import result_view
 
-        hidden = self.origin.checked.definitions.auxiliary if self.origin else set()
-        shown = [relation for relation in self._catalogue.fluents if relation not in hidden]
+        shown = [relation for relation in self._catalogue.fluents if relation not in self._hidden]
         return result_view(self.answer, self.times, shown)
+
+    @property
+    def _hidden(self) -> set[Relation]:
+        return self.origin.checked.definitions.auxiliary if self.origin else set()
 
     def text(self) -> str:
         """One line for each pair: `holdsFor(F=V, [(start,end,probability),...]).`, sorted.

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cernis.cli.console import is_coloured, say, stop
-from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
+from cernis.cli.program_arguments import (
+    Columns,
+    Config,
+    Dialect,
+    Facts,
+    Rules,
+    load_program,
+    mapping_of,
+)
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
@@ -133,10 +141,8 @@ def generate_test(
     window: Annotated[str | None, typer.Option(help="How far back a query sees.")] = None,
     step: Annotated[str | None, typer.Option(help="The time from query to query.")] = None,
     start: Annotated[str | None, typer.Option(help="Only later records count.")] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
-    ] = None,
+    config: Config = None,
+    columns: Columns = [],  # noqa: B006 - as above
     name: Annotated[str | None, typer.Option(help="The name of the test.")] = None,
     output: Annotated[
         Path | None,
@@ -157,7 +163,7 @@ def generate_test(
             None if text is None else point(text, option, program.time_scale)
             for text, option in ((first, "--from"), (last, "--to"))
         )
-        records = program.records(inputs, config)
+        records = program.records(inputs, mapping_of(config, columns))
         cut = CaseCut(program, records, tuple(entities or ()), first_point, last_point, chosen)
         title = name or _title(entities, first, last)
         heading = CaseHeading(title, rules, tuple(facts), dialect)

@@ -11,7 +11,7 @@ import typer
 
 from cernis.cli.console import say, stop
 from cernis.cli.option_groups import takes
-from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
+from cernis.cli.program_arguments import ColumnOptions, Dialect, Facts, Rules, load_program
 from cernis.cli.run_command import Engine
 from cernis.errors import DataError
 
@@ -42,10 +42,7 @@ class RunBounds:
     step: Annotated[str | None, typer.Option(help="The time from query to query.")] = None
     start: Annotated[str | None, typer.Option(help="Only later records count.")] = None
     end: Annotated[str | None, typer.Option(help="The time of the last query.")] = None
-    config: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
-    ] = None
+    columns: ColumnOptions
 
     def settings(self, program: Program) -> Settings:
         """The settings of a run."""
@@ -140,7 +137,7 @@ def _evaluation(options: DiffOptions, on_spark: bool) -> Evaluation:
         return _spark_evaluation(options)
     for file in options.inputs:
         see(file)
-    return in_process(options.inputs, options.bounds.config)
+    return in_process(options.inputs, options.bounds.columns.mapping)
 
 
 def _spark_evaluation(options: DiffOptions) -> Evaluation:
@@ -149,7 +146,7 @@ def _spark_evaluation(options: DiffOptions) -> Evaluation:
     def evaluate(plan: Plan, chosen: Settings) -> tuple[Answer, Summary, Records | None]:
         from cernis.spark.batch.batch_run import recognise_plan
 
-        recognised = recognise_plan(plan, options.inputs, chosen, options.bounds.config)
+        recognised = recognise_plan(plan, options.inputs, chosen, options.bounds.columns.mapping)
         result = recognised.collect()
         return result.answer, result.summary, None
 
@@ -216,7 +213,7 @@ def vary(options: VaryOptions) -> None:
         for file in options.inputs:
             see(file)
         facts = [read_varied_fact(text, program.checked) for text in options.varied]
-        evaluate = in_process(options.inputs, options.bounds.config)
+        evaluate = in_process(options.inputs, options.bounds.columns.mapping)
         variation = varied(program.checked, facts, evaluate, options.bounds.settings(program))
     except DataError as error:
         stop(str(error), 2)

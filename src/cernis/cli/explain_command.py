@@ -11,7 +11,15 @@ from typing import Annotated, Any
 import typer
 
 from cernis.cli.console import is_coloured, say
-from cernis.cli.program_arguments import Columns, Dialect, Facts, Rules, load_program, mapping_of
+from cernis.cli.program_arguments import (
+    Columns,
+    Config,
+    Dialect,
+    Facts,
+    Rules,
+    load_program,
+    mapping_of,
+)
 
 
 class ExplanationFormat(StrEnum):
@@ -51,10 +59,7 @@ def explain(
     step: Annotated[str | None, typer.Option(help="The time from query to query.")] = None,
     start: Annotated[str | None, typer.Option(help="Only later records count.")] = None,
     end: Annotated[str | None, typer.Option(help="The time of the last query.")] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
-    ] = None,
+    config: Config = None,
     columns: Columns = [],  # noqa: B006 - as above
 ) -> None:
     """Say why something held or happened, down to the records; or why it did not."""

@@ -11,7 +11,7 @@ import typer
 
 from cernis.cli.console import say, stop
 from cernis.cli.option_groups import takes
-from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
+from cernis.cli.program_arguments import ColumnOptions, Dialect, Facts, Rules, load_program
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
@@ -46,10 +46,7 @@ class GraphOptions:
     ] = field(default_factory=list)  # fmt: skip
     window: Annotated[str | None, typer.Option(help="How far back a query sees.")] = None
     step: Annotated[str | None, typer.Option(help="The time from query to query.")] = None
-    config: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
-    ] = None
+    columns: ColumnOptions
 
 
 @takes(GraphOptions)
@@ -104,7 +101,8 @@ def _last_run(program: Program, options: GraphOptions) -> LastRun:
             read[form.relation.name] += len(part)
 
     chosen = settings(options.window, options.step, scale=program.time_scale)
-    result = recognise(program.plan, options.records, chosen, mapping=options.config, profile=costs,
+    result = recognise(
+        program.plan, options.records, chosen, mapping=options.columns.mapping, profile=costs,
         on_read=count,
     )  # fmt: skip
     measured = tuple((name, span, cost) for (name, span), cost in costs.costs.items())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,7 +19,15 @@ from cernis.cli.compare_commands import diff, vary
 from cernis.cli.console import accept_any_character, drop, is_coloured, say, say_warnings, stop
 from cernis.cli.explain_command import explain
 from cernis.cli.graph_command import graph
-from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
+from cernis.cli.program_arguments import (
+    Columns,
+    Config,
+    Dialect,
+    Facts,
+    Rules,
+    load_program,
+    mapping_of,
+)
 from cernis.cli.report_command import report
 from cernis.cli.run_command import run
 from cernis.cli.series_command import series
@@ -203,10 +211,8 @@ def plan(
     ] = [],  # noqa: B006 - as above
     window: Annotated[str | None, typer.Option(help="How far back a query sees.")] = None,
     step: Annotated[str | None, typer.Option(help="The time from query to query.")] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
-    ] = None,
+    config: Config = None,
+    columns: Columns = [],  # noqa: B006 - as above
 ) -> None:
     """Show how a program is evaluated: stages, strata, operators; or what that costs."""
     from cernis.plan import explain as plan_text
@@ -219,7 +225,8 @@ def plan(
     if analyze:
         if not inputs:
             stop("--analyze needs records: name files with --input", 2)
-        say(_analysed(program, inputs, window, step, config), newline=False)
+        mapping = mapping_of(config, columns)
+        say(_analysed(program, inputs, window, step, mapping), newline=False)
         return
     say(plan_text(program.plan), newline=False)
     if diagnostics := _all_diagnostics(program.checked):
@@ -228,15 +235,16 @@ def plan(
 
 
 def _analysed(
-    program: Program, inputs: list[Path], window: str | None, step: str | None, config: Path | None
-) -> str:
+    program: Program, inputs: list[Path], window: str | None, step: str | None,
+    mapping: Path | dict[str, Any] | None,
+) -> str:  # fmt: skip
     from cernis.report.session_analysis import as_text
     from cernis.session.replayed_session import analyze
     from cernis.session.settings import settings
 
     try:
         analysis = analyze(
-            program.plan, inputs, settings(window, step, scale=program.time_scale), config
+            program.plan, inputs, settings(window, step, scale=program.time_scale), mapping
         )
     except DataError as error:
         stop(str(error), 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,6 +51,15 @@ RoundTimes = Annotated[
 Epoch = Annotated[
     bool, typer.Option("--epoch", help="Give times as whole numbers, though the input has dates.")
 ]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        readable=False,
+        help="Which columns are what; else cernis.toml by the input, or here.",
+    ),
+]
 Columns = Annotated[
     list[str],
     typer.Option(
@@ -63,13 +73,30 @@ Columns = Annotated[
 
 def mapping_of(config: Path | None, columns: list[str]) -> Path | dict[str, Any] | None:
     """What `--config` and `--map` say of columns, the latter first."""
+    from cernis.errors import DataError
     from cernis.records.column_names import names_of_options
     from cernis.records.mapping import said_in
 
     if not columns:
         return config
-    names = {"defaults": names_of_options(columns)}
-    return names if config is None else said_in(config, names["defaults"])
+    try:
+        names = {"defaults": names_of_options(columns)}
+        return names if config is None else said_in(config, names["defaults"])
+    except DataError as error:
+        stop(str(error), 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions:
+    """The options about columns, of commands that read records."""
+
+    config: Config = None
+    columns: Columns = field(default_factory=list)
+
+    @property
+    def mapping(self) -> Path | dict[str, Any] | None:
+        """What they say."""
+        return mapping_of(self.config, self.columns)
 
 
 def load_program(

@@ -11,6 +11,7 @@ import typer
 from cernis.cli.console import say, stop
 from cernis.cli.option_groups import takes
 from cernis.cli.program_arguments import (
+    ColumnOptions,
     Dialect,
     Epoch,
     Facts,
@@ -73,10 +74,7 @@ class ReportCommand:
         bool,
         typer.Option("--corrections", help="Show what later queries have corrected."),
     ] = False
-    config: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
-    ] = None
+    columns: ColumnOptions
     likely: UncertainOptions
 
 
@@ -126,12 +124,14 @@ def _recognised(program: Program, options: ReportCommand) -> Result | UncertainR
     likely = options.likely.settings()
     if likely is None:
         return recognise(
-            program.plan, options.inputs, chosen, mapping=options.config,
+            program.plan, options.inputs, chosen, mapping=options.columns.mapping,
             per_query=options.corrections,
         )  # fmt: skip
     if options.corrections:
         raise DataError("--corrections is about certain records: it does not go with --uncertain")
-    return recognise_uncertain(program.plan, options.inputs, chosen, likely, mapping=options.config)
+    return recognise_uncertain(
+        program.plan, options.inputs, chosen, likely, mapping=options.columns.mapping
+    )
 
 
 def _names(inputs: list[Path]) -> list[str]:

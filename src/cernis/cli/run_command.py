@@ -18,7 +18,7 @@ import typer
 from cernis.cli.console import say, stop
 from cernis.cli.option_groups import takes
 from cernis.cli.program_arguments import (
-    Columns,
+    ColumnOptions,
     Dialect,
     Epoch,
     Facts,
@@ -27,7 +27,6 @@ from cernis.cli.program_arguments import (
     TimeUnit,
     Timezone,
     load_program,
-    mapping_of,
 )
 from cernis.cli.spark_command import (
     SESSION_ZONE,
@@ -143,11 +142,7 @@ class RunOptions:
     strict: Annotated[
         bool, typer.Option("--strict", help="Records that cannot be read are an error.")
     ] = False
-    config: Annotated[
-        Path | None,
-        _file("--config", help="Which columns are what; else cernis.toml by the input, or here."),
-    ] = None
-    columns: Columns = field(default_factory=list)
+    columns: ColumnOptions
     allow_unused: Annotated[
         bool,
         typer.Option(
@@ -198,12 +193,13 @@ class RunOptions:
             self.window, self.step, self.start, self.end, self.tick, None, scale, self.epoch
         )
         if self.selected:
-            selected_relations(self.selected, program.checked.catalogue)
+            checked = program.checked
+            selected_relations(self.selected, checked.catalogue, checked.definitions.auxiliary)
         likely = self.likely.settings()
         if likely is not None and self.per_query:
             raise DataError("--per-query is about certain records: it does not go with --uncertain")
         return RunRequest(
-            program, self.inputs, chosen, mapping_of(self.config, self.columns), self.strict,
+            program, self.inputs, chosen, self.columns.mapping, self.strict,
             self.partitioned, likely,
             self.likely.probabilities, selected=tuple(self.selected),
         )  # fmt: skip

@@ -168,7 +168,9 @@ def _write(recognised: CertainComputation, output: Path, request: RunRequest) ->
 
     selected = None
     if request.selected:
-        selected = selected_relations(request.selected, recognised.plan.checked.catalogue)
+        checked = recognised.plan.checked
+        hidden = checked.definitions.auxiliary
+        selected = selected_relations(request.selected, checked.catalogue, hidden)
     return write(recognised, output, refuse, selected)
 
 

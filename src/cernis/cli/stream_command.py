@@ -18,6 +18,7 @@ import typer
 from cernis.cli.console import say, stop
 from cernis.cli.option_groups import takes
 from cernis.cli.program_arguments import (
+    ColumnOptions,
     Dialect,
     Epoch,
     Facts,
@@ -182,10 +183,7 @@ class StreamOptions:
     until_done: Annotated[
         bool, typer.Option("--until-done", help="End when all that is there has been read.")
     ] = False
-    config: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
-    ] = None
+    columns: ColumnOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +227,7 @@ def stream(options: StreamOptions) -> None:
 
     request = _request(
         options.rules, options.shared, every=options.every, until_done=options.until_done,
-        mapping=options.config, checkpoint=options.checkpoint, heartbeat=options.heartbeat,
+        mapping=options.columns.mapping, checkpoint=options.checkpoint, heartbeat=options.heartbeat,
         ids=options.ids,
     )  # fmt: skip
     try:

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from cernis.cli.console import say, stop
-from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
+from cernis.cli.program_arguments import (
+    Columns,
+    Config,
+    Dialect,
+    Facts,
+    Rules,
+    load_program,
+    mapping_of,
+)
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
@@ -181,6 +189,8 @@ def learn_durations(
     ] = None,
     seed: Seed = 0,
     tick: Annotated[int | None, typer.Option(help="How far apart time-points are.")] = None,
+    config: Config = None,
+    columns: Columns = [],  # noqa: B006 - as above
 ) -> None:  # fmt: skip
     """Learn from a training stream how long the intervals of each fluent last."""
     from cernis.answers.duration_choice import ESTIMATES, choose_durations
@@ -196,7 +206,8 @@ def learn_durations(
     except DataError as error:
         stop(str(error), 2)
     program = load_program(rules, facts, dialect)
-    result = program.run_uncertain(inputs, threshold=threshold, tick=tick)
+    mapping = mapping_of(config, columns)
+    result = program.run_uncertain(inputs, threshold=threshold, tick=tick, mapping=mapping)
     own_tick = tick or program.checked.definitions.settings.tick
     bounds = (result.summary.start, result.summary.end, own_tick)
     choices = choose_durations(result.answer, bounds, chosen, memory, estimate)
@@ -290,6 +301,8 @@ def score(
     durations: Durations = None,
     seed: Seed = 0,
     tick: Annotated[int | None, typer.Option(help="How far apart time-points are.")] = None,
+    config: Config = None,
+    columns: Columns = [],  # noqa: B006 - as above
     picture: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw f1 against the size of the memory, as SVG."),
@@ -307,7 +320,8 @@ def score(
         stop(str(error), 2)
     program = load_program(rules, facts, dialect)
     chosen.check_names(program.fluents)
-    result = program.run_uncertain(inputs, threshold=threshold, tick=tick)
+    mapping = mapping_of(config, columns)
+    result = program.run_uncertain(inputs, threshold=threshold, tick=tick, mapping=mapping)
     own_tick = tick or program.checked.definitions.settings.tick
     bounds = (result.summary.start, result.summary.end, own_tick)
     accuracies = compare(result.answer, bounds, chosen, sizes, true)
