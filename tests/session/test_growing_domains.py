@@ -8,7 +8,8 @@ import pytest
 
 import cernis
 from cernis.session.session import Session
-from tests.agreement.compare import Scenario, by_engine
+from tests.agreement.compare import Scenario, by_engine, difference
+from tests.generators.streams import Settings
 from tests.reference.cases import read_case
 from tests.session import feeds
 
@@ -70,3 +71,35 @@ def test_new_members_are_about_what_was_there_before(
     result = by_engine(scenario, program, per_query=True)
     assert result.intervals.num_rows
     assert feeds.difference(scenario, program, result, incremental) == ""
+
+
+LATE_RETRACTION = (
+    ("grounding(there(P)=true) :- person(P).",
+     "initiatedAt(there(P)=true, T) :- happensAt(enter(P), T)."),
+    ("paint|6|6|ann", "-paint|14|6|ann", "enter|15|15|ann"),
+    {"window": 4},
+)  # fmt: skip
+"""When the retraction arrives, the window has passed what it takes back: ann stays a member."""
+
+HELD_INITIALLY = (
+    ("initially(at_home(P)=true) :- person(P).",
+     "initiatedAt(out(P)=true, T) :- happensAt(leave(P), T), holdsAt(at_home(P)=true, T)."),
+    ("paint|12|12|ann", "leave|13|13|ann", "-paint|17|12|ann"),
+    {"step": 5},
+)  # fmt: skip
+"""A member that has left held nothing initially, either."""
+
+
+@pytest.mark.parametrize("incremental", [True, False, None], ids=["incremental", "scratch", "any"])
+@pytest.mark.parametrize(
+    "scenario_parts", [LATE_RETRACTION, HELD_INITIALLY], ids=["late retraction", "held initially"]
+)
+def test_members_leave_when_their_records_are_retracted_in_time(
+    incremental: bool | None, scenario_parts: tuple[tuple[str, ...], tuple[str, ...], Settings]
+) -> None:
+    rules, lines, settings = scenario_parts
+    scenario = Scenario((*PEOPLE, *rules), lines, {**settings, "start": 0, "end": 30})
+    program = cernis.load(scenario.rules)
+    assert difference(scenario, program) == ""
+    result = by_engine(scenario, program, per_query=True)
+    assert feeds.difference(scenario, program, result, incremental, is_restored=True) == ""

@@ -68,7 +68,9 @@ class RecordedInput:
         is_known = self._is_known.get(relation, np.zeros(len(records.arrivals), np.bool_))
         removed = _NONE
         if records.gone is not None:
-            removed = np.flatnonzero(is_known & (records.gone <= window.query))
+            # A retraction of what the window has passed is too late, and takes nothing back.
+            is_within = _last_points(records, self._tick) > window.forgotten
+            removed = np.flatnonzero(is_known & is_within & (records.gone <= window.query))
             is_known[removed] = False
         added = self._visible_rows(records, window)
         added = added[~is_known[added]]
@@ -222,6 +224,11 @@ def _slice(rows: StoredRows, first: int, after: int) -> StoredRows:
     """The rows from one place up to another, without a copy."""
     arguments = [column[first:after] for column in rows.arguments]
     return StoredRows(arguments, [column[first:after] for column in rows.columns])
+
+
+def _last_points(records: InputEvents | InputFluent, tick: int) -> Integers:
+    """The last point that each record is about."""
+    return records.times if isinstance(records, InputEvents) else records.ends - tick
 
 
 def _rows_of(records: InputEvents | InputFluent) -> StoredRows:

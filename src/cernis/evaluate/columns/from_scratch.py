@@ -102,8 +102,9 @@ class FromScratch:
         """Evaluate all strata; gives the number of conflicts between values."""
         context = query_input.context
         courses: dict[Relation, Courses] = {}
-        self.state.advance(query_input.window.edge, query_input.window.forgotten)
-        self._fill_context(query_input.window, context)
+        window = query_input.window
+        self.state.advance(window.edge, window.forgotten, query_input.context.window.start)
+        self._fill_context(window, context)
         self.history.enter(context)
         if self._links is not None:
             self._links.enter(context, courses)

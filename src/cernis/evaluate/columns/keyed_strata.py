@@ -226,7 +226,9 @@ class KeyedStrata:
         carried: dict[Relation, Carried] = {}
         for relation, definition in self.definitions.items():
             if definition.kind == FluentKind.SIMPLE:
-                carried[relation] = self._carried(relation, keys, update)
+                # At the start of the run nothing is carried: what holds initially is derived again.
+                if update.window.edge > update.context.window.start:
+                    carried[relation] = self._carried(relation, keys, update)
             elif definition.kind != "event":
                 self._enter_standing(relation, keys, cut, update)
         for stratum in self._plan.strata:

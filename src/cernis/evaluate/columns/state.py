@@ -50,14 +50,19 @@ class CarriedState:
         """The intervals of these fluents that ended before the edge."""
         self._context: Context | None = None
 
-    def advance(self, edge: int, forgotten: int) -> None:
+    def advance(self, edge: int, forgotten: int, start: int) -> None:
         """Forget all that lies after the edge of the next query, which derives it again.
 
         `forgotten` is the last point whose records that query does not see. The declared memory
         reaches back from there. It is later than the edge where steps are longer than windows.
+        An edge at the start of the run has nothing before it: what holds initially is derived
+        again too, as it may follow domains whose members have left.
         """
         bound = edge + self._tick
         self.reaching_edge, self.carried, self._newly_archived = {}, {}, {}
+        if edge <= start:
+            self.live, self._live_events, self.remembered = {}, {}, {}
+            return
         for relation, table in self.seen.items():
             self._remember(relation, table, edge, forgotten)
         for relation, table in self.live.items():
