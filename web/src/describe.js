@@ -17,7 +17,8 @@ export function makeDescriber(model, clock, timeline) {
     const value = set.values[place];
     const isOpen = set.open.has(place);
     const lines = [
-      title(pairText(model, set, lane, model.values[value]), timeline.colour(set.relation[lane], value)),
+      title(pairText(model, set, lane, model.values[value]), timeline.colour(set.relation[lane], value),
+        model.meta.fluents[set.relation[lane]].input ? "input" : ""),
       facts([
         ["from", clock.exact(start, model.exactRest.start?.[place])],
         ["until", isOpen ? "still open" : clock.exact(end, model.exactRest.end?.[place])],
@@ -62,11 +63,23 @@ export function makeDescriber(model, clock, timeline) {
     return entries.flatMap(([verb, rules, events]) => {
       const rule = model.meta.rules[rules[place] - 1];
       const event = events[place] - 1;
-      if (!rule && event < 0) return [];
       const by = rule ? `by the rule at ${rule.place}` : "";
-      const record = event >= 0 ? eventText(model, clock, event) : "";
+      const record = event >= 0 ? recordText(event, place) : "";
+      if (!by && !record) return [];
       return [make("p", { class: "cause" }, make("b", {}, `${verb} `), [by, record].filter(Boolean).join(", from "))];
     });
+  }
+
+  /** The event or the interval of an input fluent that a cause is; not an interval for itself. */
+  function recordText(number, place) {
+    const count = model.events.times.length;
+    if (number < count) return eventText(model, clock, number);
+    const cause = number - count;
+    if (cause === place) return "";
+    const set = model.fluents;
+    const lane = firstAfter(set.offsets, cause, 0, set.offsets.length) - 1;
+    const until = set.open.has(cause) ? "" : ` until ${clock.exact(set.ends[cause])}`;
+    return `${pairText(model, set, lane, model.values[set.values[cause]])} since ${clock.exact(set.starts[cause])}${until}`;
   }
 
   function correctionsOf(lane, start, end) {

@@ -204,7 +204,7 @@ export function makeMap(page, model, view, timeline, clock, on) {
 
   view.onChange(ask);
   new ResizeObserver(ask).observe(canvas);
-  return { draw: () => (ask(), minimap.draw()), tracks, count: tracks.length, slider };
+  return { draw: () => (ask(), minimap.draw()), restyle: () => (ask(), minimap.restyle()), tracks, count: tracks.length, slider };
 }
 
 /** Which fluents tracks may be coloured by; first those that are defined last, from all others. */

@@ -7,6 +7,8 @@ export function makeMinimap(canvas, model, view, timeline) {
   const context = canvas.getContext("2d");
   const BINS = 600;
   let density = null;
+  /** The density as a picture, for as long as size and colours stay: a pan moves the brush only. */
+  let picture = null;
 
   const span = () => view.bounds.high - view.bounds.low;
 
@@ -29,26 +31,37 @@ export function makeMinimap(canvas, model, view, timeline) {
     const height = canvas.clientHeight;
     if (!width) return;
     if (!density) count();
-    canvas.width = width * ratio;
-    canvas.height = height * ratio;
+    if (picture?.width !== Math.round(width * ratio) || picture.height !== Math.round(height * ratio)) paint(width, height, ratio);
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    context.drawImage(picture, 0, 0);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.fillStyle = styleColour("--accent");
-    context.globalAlpha = 0.55;
-    for (let i = 0; i < BINS; i++) {
-      const tall = density[i] * (height - 6);
-      if (tall > 0) context.fillRect((i / BINS) * width, height - tall, width / BINS + 0.5, tall);
-    }
-    context.globalAlpha = 1;
     drawBrush(width, height);
   }
 
+  function paint(width, height, ratio) {
+    picture = document.createElement("canvas");
+    picture.width = canvas.width = Math.round(width * ratio);
+    picture.height = canvas.height = Math.round(height * ratio);
+    colours = { accent: styleColour("--accent"), shade: styleColour("--shade") };
+    const below = picture.getContext("2d");
+    below.setTransform(ratio, 0, 0, ratio, 0, 0);
+    below.fillStyle = colours.accent;
+    below.globalAlpha = 0.55;
+    for (let i = 0; i < BINS; i++) {
+      const tall = density[i] * (height - 6);
+      if (tall > 0) below.fillRect((i / BINS) * width, height - tall, width / BINS + 0.5, tall);
+    }
+  }
+
+  let colours = null;
   function drawBrush(width, height) {
     const left = ((view.low - view.bounds.low) / span()) * width;
     const right = Math.max(((view.high - view.bounds.low) / span()) * width, left + 3);
-    context.fillStyle = styleColour("--shade");
+    context.fillStyle = colours.shade;
     context.fillRect(0, 0, left, height);
     context.fillRect(right, 0, width - right, height);
-    context.strokeStyle = styleColour("--accent");
+    context.strokeStyle = colours.accent;
     context.lineWidth = 1.5;
     context.strokeRect(left + 0.75, 0.75, right - left - 1.5, height - 1.5);
   }
@@ -84,5 +97,10 @@ export function makeMinimap(canvas, model, view, timeline) {
     requestAnimationFrame(() => ((asked = false), draw()));
   };
   view.onChange(ask);
-  return { draw: ask, recount: () => ((density = null), ask()), timeline };
+  return {
+    draw: ask,
+    restyle: () => ((picture = null), ask()),
+    recount: () => ((density = picture = null), ask()),
+    timeline,
+  };
 }

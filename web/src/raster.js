@@ -97,9 +97,16 @@ export function paintBands(raster, set, lane, view, top, bottom, colour, ground)
   }
 }
 
-/** Paints the events of a lane as marks; `colourOf` gives nothing for kinds that are hidden. */
+/**
+ * Paints the events of a lane as marks; `colourOf` gives nothing for kinds that are hidden. The lines
+ * are painted on one line of pixels, which `repeat` then makes a row of; diamonds come on top.
+ */
 export function paintEvents(raster, set, lane, view, top, bottom, colourOf) {
-  const { width } = raster;
+  const line = Math.max(top, 0);
+  if (line >= Math.min(bottom, raster.height)) return;
+  const { pixels, width } = raster;
+  const at = line * width;
+  const diamonds = [];
   const { times, kinds } = set;
   const last = set.offsets[lane + 1];
   const scale = width / (view.high - view.low);
@@ -110,19 +117,20 @@ export function paintEvents(raster, set, lane, view, top, bottom, colourOf) {
     let colour;
     for (let k = i; k < next && colour === undefined && k < i + 64; k++) colour = colourOf(kinds[k]);
     if (colour !== undefined) {
-      const isFree = next >= last || (times[next] - times[i]) * scale > 8;
-      paintMark(raster, x, top, bottom, colour, isFree ? 3 : 0);
+      if (x >= 0 && x < width) pixels[at + x] = colour;
+      if (next >= last || (times[next] - times[i]) * scale > 8) diamonds.push(x, colour);
     }
     i = next;
   }
+  raster.repeat(line, bottom);
+  const middle = (top + bottom) >> 1;
+  for (let k = 0; k < diamonds.length; k += 2) paintDiamond(raster, diamonds[k], middle, diamonds[k + 1]);
 }
 
-/** A line, and a diamond on it where there is room. */
-function paintMark(raster, x, top, bottom, colour, radius) {
-  raster.rectangle(x, x + 1, top, bottom, colour);
-  const middle = (top + bottom) >> 1;
-  for (let dy = -radius; dy <= radius; dy++) {
-    const half = radius - Math.abs(dy);
+/** A mark of an event that has room to both sides. */
+function paintDiamond(raster, x, middle, colour) {
+  for (let dy = -3; dy <= 3; dy++) {
+    const half = 3 - Math.abs(dy);
     raster.rectangle(x - half, x + half + 1, middle + dy, middle + dy + 1, colour);
   }
 }

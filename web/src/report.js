@@ -43,9 +43,9 @@ async function open() {
   const redraw = () => {
     document.querySelectorAll("[data-swatch]").forEach((each) => each.repaint());
     timeline.restyle();
-    minimap.draw();
+    minimap.restyle();
     curves.draw();
-    map?.draw();
+    map?.restyle();
   };
   const startTheme = makeTheme($("theme"), redraw);
   listen(elements, model, timeline, view, choices(timeline, describe, curves));

@@ -17,6 +17,8 @@ export function makeTimeline(elements, model, view, clock, filters) {
   const timeline = { rows: listRows(model, filters), selected: null, hovered: null, labels: 280, drawn: 0 };
   let asked = false;
   let raster = null;
+  /** The colours of the page, which are asked for once: asking costs more than a row of intervals. */
+  let look = null;
   let size = { width: 0, height: 0, ratio: 1 };
 
   timeline.palette = palette;
@@ -59,7 +61,7 @@ export function makeTimeline(elements, model, view, clock, filters) {
   };
 
   timeline.restyle = () => {
-    raster = null;
+    raster = look = null;
     timeline.ask();
   };
 
@@ -67,7 +69,7 @@ export function makeTimeline(elements, model, view, clock, filters) {
     ticks = null;
     if (size.width <= timeline.labels || size.height <= AXIS) return;
     const began = performance.now();
-    const look = lookOf();
+    look ??= lookOf();
     const { ratio } = size;
     const laneWidth = Math.round(canvas.width - timeline.labels * ratio);
     const laneHeight = Math.round(canvas.height - AXIS * ratio);

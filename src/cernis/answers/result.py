@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Table = TypeVar("Table")
 
-MOST_TRACED: Final = 100_000
+MOST_TRACED: Final = 1_000_000
 """So many intervals get their causes in a report unless one asks for them."""
 
 
@@ -195,19 +195,22 @@ class Result:
         with a longitude and a latitude, `positions` (a table of `vessel, t, lon, lat`) and
         `areas`, which are GeoJSON. `causes` gives each interval the rules and records that began
         and ended it, for which the events are evaluated again; unless it is said, so it is done
-        for up to 100,000 intervals. `explain` names fluents whose intervals are explained as a
+        for up to 1,000,000 intervals. `explain` names fluents whose intervals are explained as a
         whole.
         """
         from cernis.answers.reports.report_file import ReportOptions, write_report
 
         if causes is None:
             count = sum(len(table.starts) for table in self.answer.fluents.values())
-            causes = self._trace is not None and events and count <= MOST_TRACED
-        provenance = self.provenance() if causes else None
-        options = ReportOptions(title, events, positions, areas, provenance, tuple(explain))
+            causes = self._has_causes and events and count <= MOST_TRACED
+        options = ReportOptions(title, events, positions, areas, causes, tuple(explain))
         return write_report(
             path, self.origin, self.answer, self.summary, self.times, options, self.as_of
         )
+
+    @property
+    def _has_causes(self) -> bool:
+        return self.origin is not None and self.origin.causes is not None
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a small timeline and a table."""

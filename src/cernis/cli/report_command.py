@@ -49,7 +49,7 @@ class ReportCommand:
         bool | None,
         typer.Option(
             "--causes/--no-causes",
-            help="Which rules and records began and ended intervals; up to 100,000 unless said.",
+            help="Which rules and records began and ended intervals; up to 1,000,000 unless said.",
         ),
     ] = None
     explain: Annotated[

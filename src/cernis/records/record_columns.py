@@ -7,16 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isfinite
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.kernels.array_types import Booleans, Floats, Integers
+from cernis.kernels.array_types import Array, Booleans, Floats, Integers
 from cernis.knowledge.ground_values import Value, term_of
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Number, walk
-from cernis.tables.domains import Texts
+from cernis.tables.domains import Domain, Texts
+from cernis.tables.domains import Value as Scalar
 
 INFINITE = (1 << 63) - 1
 """The end of an interval that is open."""
@@ -132,6 +133,15 @@ def numbered(column: Column) -> tuple[Integers, int]:
     first: dict[tuple[type, Value], int] = {}
     table = [first.setdefault((type(value), value), len(first)) for value in column.values]
     return np.array(table, np.int64)[column.codes], max(len(first), 1)
+
+
+def coding_of(column: Column) -> tuple[Array, Domain | None]:
+    """A column with a domain of its own, if it is not one of numbers."""
+    if not isinstance(column, Coded):
+        return column, None
+    domain = Domain()
+    codes = domain.encode(cast(Sequence[Scalar], column.values))
+    return (codes[column.codes] if len(codes) else column.codes), domain
 
 
 class RecordKind(StrEnum):

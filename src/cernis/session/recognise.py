@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from cernis.answers.reports.report_causes import EventTables, FluentTables, ReportCauses
 from cernis.answers.reports.report_content import RunOrigin
 from cernis.answers.result import Result, Summary
 from cernis.answers.time_output import TimeOutput
@@ -82,7 +83,16 @@ def recognise(
         return explain(plan, again(), question, point, limits).text()
 
     again = cache(lambda: read_events(events, plan.checked, mapping))
-    origin = RunOrigin(plan.checked, again, explained)
+
+    def causes(fluents: FluentTables, happenings: EventTables) -> ReportCauses:
+        from cernis.session.causes_in_reports import causes_in_report
+        from cernis.session.result_provenance import read_again, traced_run
+
+        limits = start, end
+        tracer = traced_run(plan, read_again(plan, events, mapping, limits), chosen, limits)
+        return causes_in_report(tracer, plan.checked.sources, fluents, happenings)
+
+    origin = RunOrigin(plan.checked, again, explained, causes)
 
     def trace(names: Iterable[str] | None) -> pa.Table:
         from cernis.session.result_provenance import provenance_of_run

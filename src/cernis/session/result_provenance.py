@@ -16,13 +16,13 @@ from cernis.answers.time_output import TimeOutput
 from cernis.check.model import Relation
 from cernis.errors import CernisError
 from cernis.evaluate.run import Run
-from cernis.explain.traces.fact_joins import CauseRows, WantedFacts, coding_of, facts_wanted
+from cernis.explain.traces.fact_joins import CauseRows, WantedFacts, facts_wanted
 from cernis.explain.traces.provenance import Provenance
 from cernis.explain.traces.traced_rules import traced
 from cernis.kernels.array_types import Array, Integers
 from cernis.plan.builder import Plan, make_plan
 from cernis.records.arrow_arrays import as_arrow, as_texts
-from cernis.records.record_columns import RecordColumns, RecordKind, Records
+from cernis.records.record_columns import RecordColumns, RecordKind, Records, coding_of
 from cernis.records.record_sources import Events, read_events
 from cernis.session.settings import Settings
 from cernis.tables.domains import Domain
@@ -49,13 +49,22 @@ def provenance_of_run(
     bounds: tuple[int, int], times: TimeOutput, names: Iterable[str] | None,
 ) -> pa.Table:  # fmt: skip
     """The provenance of a run over events, which are read again."""
+    records = read_again(plan, events, mapping, bounds)
+    return times.table(provenance(plan, records, chosen, bounds, names))
+
+
+def read_again(
+    plan: Plan, events: Events, mapping: str | Path | Mapping[str, Any] | None,
+    bounds: tuple[int, int],
+) -> Records:  # fmt: skip
+    """The records of a run; those of an iterator are gone, which is an error."""
     records = read_events(events, plan.checked, mapping)
     if bounds[1] > bounds[0] and not records.used:
         raise CernisError(
             "the events of this run can be read only once; give them as a table or a file, "
             "or read them with program.records(...) first"
         )
-    return times.table(provenance(plan, records, chosen, bounds, names))
+    return records
 
 
 def provenance(
@@ -63,12 +72,10 @@ def provenance(
     names: Iterable[str] | None = None,
 ) -> pa.Table:  # fmt: skip
     """The records that the intervals and happenings of a run rest on over some records."""
-    program = traced(plan.checked)
-    run = Run(make_plan(program.checked), chosen.tick, chosen.ties)
-    answer = run.over(records, *bounds, chosen.window, chosen.step)
-    tracer = Provenance(program, answer, records, plan.knowledge, bounds[0], run.tick)
+    tracer = traced_run(plan, records, chosen, bounds)
+    answer = tracer.answer
     asker = _Tables(tracer, _RecordTable(records), plan)
-    hidden = {rule.event for rule in program.rules} | plan.checked.definitions.auxiliary
+    hidden = {rule.event for rule in tracer.program.rules} | plan.checked.definitions.auxiliary
     fluents = {r: t for r, t in answer.fluents.items() if r not in hidden}
     events = {r: t for r, t in answer.events.items() if r not in hidden}
     chosen_ones = None if names is None else _chosen([names] if isinstance(names, str) else names,
@@ -81,6 +88,16 @@ def provenance(
         if chosen_ones is None or relation in chosen_ones:
             parts.append(asker.event(relation, events[relation]))
     return pa.concat_tables(parts)
+
+
+def traced_run(
+    plan: Plan, records: Records, chosen: Settings, bounds: tuple[int, int]
+) -> Provenance:
+    """Run a plan over some records once more, so that causes can be asked for."""
+    program = traced(plan.checked)
+    run = Run(make_plan(program.checked), chosen.tick, chosen.ties)
+    answer = run.over(records, *bounds, chosen.window, chosen.step)
+    return Provenance(program, answer, records, plan.knowledge, bounds[0], run.tick)
 
 
 def _chosen(
@@ -136,14 +153,11 @@ class _Tables:
         return pa.table(columns, PROVENANCE)
 
     def _places(self, rules: Integers) -> pa.Array:
-        texts = [self._place(number) for number in range(len(self._tracer.spans))]
+        tracer = self._tracer
+        texts = [tracer.place_of(number, self._sources) for number in range(len(tracer.spans))]
         names = as_texts(["", *texts])
         chosen = names.take(as_arrow(rules + 1))
         return pc.if_else(as_arrow(rules < 0), pa.scalar(None, pa.string()), chosen)
-
-    def _place(self, number: int) -> str:
-        place = self._sources.place(self._tracer.spans[number])
-        return f"{place.name}:{place.line}" if place else ""
 
 
 class _Subject:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import cernis
-from cernis.answers.reports.report_causes import causes_of
 from cernis.answers.reports.report_content import content_of
 from cernis.answers.reports.whole_explanations import explanations_of, pair_question
 from cernis.errors import DataError
@@ -31,7 +30,7 @@ def result_of(records: Any = RECORDS) -> Any:
 def test_each_interval_has_the_rules_and_records_of_its_ends() -> None:
     result = result_of()
     content = content_of(result.answer, result.origin.checked, result.times)
-    causes = causes_of(result.provenance(), content.rows, content.relations, result.times)
+    causes = result.origin.causes(content.tables, result.answer.events)
     lines = {}
     for row, group in enumerate(content.rows.groups.tolist()):
         key = content.rows.values[group].as_py(), int(content.rows.starts[row])
@@ -49,7 +48,7 @@ def test_each_interval_has_the_rules_and_records_of_its_ends() -> None:
 
 def test_the_page_leads_from_intervals_to_events() -> None:
     result = result_of()
-    meta, columns = page_content(result, provenance=result.provenance())
+    meta, columns = page_content(result, causes=True)
     begins = list(accumulate(columns["cause.begin.event"]))
     ends = [begin + way for begin, way in zip(begins, columns["cause.end.event"], strict=True)]
     names = [meta["events"][kind]["name"] for kind in columns["event.kind"]]
@@ -63,7 +62,7 @@ def test_the_page_leads_from_intervals_to_events() -> None:
 @pytest.mark.parametrize("records", [[], "meet|2|2|b2|b10\n"])
 def test_few_or_no_causes(records: Any) -> None:
     result = result_of(records)
-    meta, columns = page_content(result, provenance=result.provenance())
+    meta, columns = page_content(result, causes=True)
     assert len(columns["cause.begin.rule"]) == len(columns["interval.gap"])
     assert len(meta["rules"]) == 4
 
@@ -87,5 +86,22 @@ def test_dates_do_not_part_causes_from_intervals() -> None:
         {"event": "part", "occurrence": "2026-03-01T11:00:00Z", "V": "a", "W": "b"},
     ]
     result = result_of(rows)
-    _, columns = page_content(result, provenance=result.provenance())
+    _, columns = page_content(result, causes=True)
     assert (columns["cause.begin.event"], columns["cause.end.event"]) == ([1], [1])
+
+
+def test_an_input_fluent_is_a_lane_and_a_cause() -> None:
+    program = cernis.load("""
+        collectIntervals(close(_, _)=true).
+        near(V, W)=true iff close(V, W)=true.
+    """)
+    result = program.run("close|1|1|5|true|a|b\nclose|2|4|9|true|a|b\nclose|3|20|inf|true|a|b\n")
+    meta, columns = page_content(result, causes=True)
+    assert [(each["name"], each["input"]) for each in meta["fluents"]] == [
+        ("near", False), ("close", True),
+    ]  # fmt: skip
+    # Two records are one interval; each interval of `near` leads to the one that it came from.
+    begins = list(accumulate(columns["cause.begin.event"]))
+    ends = [begin + way for begin, way in zip(begins, columns["cause.end.event"], strict=True)]
+    assert (columns["interval.gap"], columns["interval.length"]) == ([0, 11] * 2, [8, 0] * 2)
+    assert (begins, ends) == ([3, 4, 3, 4], [3, 0, 3, 0])

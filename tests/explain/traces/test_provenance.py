@@ -7,11 +7,11 @@ import numpy as np
 import cernis
 from cernis.check.model import Relation
 from cernis.evaluate.run import Run
-from cernis.explain.traces.fact_joins import coding_of, constant, facts_wanted, fitting
+from cernis.explain.traces.fact_joins import constant, facts_wanted, fitting
 from cernis.explain.traces.provenance import Provenance
 from cernis.explain.traces.traced_rules import traced
 from cernis.plan import make_plan
-from cernis.records.record_columns import column_of
+from cernis.records.record_columns import coding_of, column_of
 from cernis.syntax.tree import Atom, Variable
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.answers.reports.corrections import Corrections
-from cernis.answers.reports.report_causes import ReportCauses
+from cernis.answers.reports.input_intervals import InputIntervals
+from cernis.answers.reports.report_causes import CauseFinder, FluentTables, ReportCauses
 from cernis.answers.reports.report_events import (
     EventKind,
     is_numeric,
@@ -35,19 +36,22 @@ _EXACT: Final = 1 << 52
 class RunOrigin:
     """What a result came from: the program, and its records, which are read again if need be.
 
-    `explain` gives the explanation of a pair at a time-point as text, where that can be had.
+    `explain` gives the explanation of a pair at a time-point as text, and `causes` finds those of
+    intervals, where that can be had.
     """
 
     checked: Checked
     read: Callable[[], Records | None]
     explain: Callable[[str, int], str] | None = None
+    causes: CauseFinder | None = None
 
 
 @dataclass(slots=True)
 class ReportContent:
     """What goes into a report: intervals, bands of probability, events, and what is known of them.
 
-    `explanations` are texts by the row of the interval that they are about.
+    `tables` are those whose intervals the rows are, in this order. `explanations` are texts by the
+    row of the interval that they are about.
     """
 
     relations: list[Relation]
@@ -58,27 +62,36 @@ class ReportContent:
     corrections: Corrections | None = None
     causes: ReportCauses | None = None
     explanations: dict[int, str] = field(default_factory=dict)
+    tables: FluentTables = ()
+    inputs: Mapping[Relation, InputIntervals] = field(default_factory=dict)
+    """The fluents that are input; their tables are the last ones."""
 
 
-def content_of(answer: Answer, checked: Checked, times: TimeOutput) -> ReportContent:
-    """The intervals and the probabilities of an answer."""
-    hidden, courses = checked.definitions.auxiliary, answer.courses
+def content_of(
+    answer: Answer, checked: Checked, times: TimeOutput,
+    given: Mapping[Relation, InputIntervals] | None = None,
+) -> ReportContent:  # fmt: skip
+    """The intervals and the probabilities of an answer, and those of input fluents."""
+    hidden, courses, given = checked.definitions.auxiliary, answer.courses, given or {}
     known = [*checked.catalogue.fluents, *answer.fluents]
     relations = [
         each for each in dict.fromkeys(known)
-        if each not in hidden and (each in answer.fluents or each in courses)
+        if each not in hidden and (each in answer.fluents or each in courses or each in given)
     ]  # fmt: skip
     numbers = {relation: number for number, relation in enumerate(relations)}
-    tables = [
-        (numbers[relation], table, answer.means.get(relation))
-        for relation, table in answer.fluents.items() if relation in numbers
-    ]  # fmt: skip
+    named = [(relation, table) for relation, table in answer.fluents.items() if relation in numbers]
+    named += [(relation, each.table) for relation, each in given.items() if relation in numbers]
+    chances = {**answer.means, **{relation: each.chances for relation, each in given.items()}}
+    tables = [(numbers[relation], table, chances.get(relation)) for relation, table in named]
     segments = [
         (numbers[relation], *course.segments())
         for relation, course in courses.items() if relation in numbers
     ]  # fmt: skip
-    rows = rows_of(tables, with_chances=bool(answer.means))
-    return ReportContent(relations, rows, times, rows_of(segments, with_chances=True))
+    has_chances = any(known is not None for _, _, known in tables)
+    return ReportContent(
+        relations, rows_of(tables, has_chances), times, rows_of(segments, with_chances=True),
+        tables=named, inputs={r: each for r, each in given.items() if r in numbers},
+    )  # fmt: skip
 
 
 def pack_content(content: ReportContent, title: str) -> Payload:
@@ -174,9 +187,11 @@ class _Packing:
     def _causes(self, causes: ReportCauses, lanes: Lanes, event_places: Integers) -> None:
         """The number of a rule, and of an event among all, each from 1; 0 where there is none.
 
-        Numbers of events are told as differences, which are small: causes follow one another.
+        Numbers of intervals of input fluents follow those of events. They are told as differences,
+        which are small: causes follow one another.
         """
         order = lanes.order
+        event_places, numbers = self._numbered_records(lanes, event_places)
         in_order = np.argsort(event_places, kind="stable")
         events = []
         for records in (causes.begin_records[order], causes.end_records[order]):
@@ -184,11 +199,24 @@ class _Packing:
             nearest = in_order[np.minimum(at, max(len(in_order) - 1, 0))] if len(in_order) else at
             is_known = (records > 0) & (at < len(in_order))
             is_known[is_known] = event_places[nearest[is_known]] == records[is_known]
-            events.append(np.where(is_known, nearest + 1, 0))
+            events.append(np.where(is_known, numbers[nearest] if len(numbers) else 0, 0))
         self.payload.whole_numbers("cause.begin.rule", causes.begin_rules[order] + 1)
         self.payload.whole_numbers("cause.end.rule", causes.end_rules[order] + 1)
         self.payload.whole_numbers("cause.begin.event", _steps(events[0]))
         self.payload.whole_numbers("cause.end.event", events[1] - events[0])
+
+    def _numbered_records(self, lanes: Lanes, event_places: Integers) -> tuple[Integers, Integers]:
+        """The records that the page shows, and the number of the event or interval that each is."""
+        content = self.content
+        positions = np.empty(len(lanes.order), np.int64)
+        positions[lanes.order] = np.arange(len(lanes.order))
+        places, numbers = [event_places], [np.arange(1, len(event_places) + 1)]
+        first = len(lanes.order) - sum(len(each.table.starts) for each in content.inputs.values())
+        for each in content.inputs.values():
+            places.append(each.places)
+            numbers.append(positions[first + each.rows] + len(event_places) + 1)
+            first += len(each.table.starts)
+        return np.concatenate(places), np.concatenate(numbers)
 
     def _explanations(self, lanes: Lanes) -> None:
         explanations = self.content.explanations
@@ -272,7 +300,10 @@ class _Packing:
             "dated": content.times.dated, "rules": [], "summary": {},
             "areas": [],
             "fluents": [
-                {"name": each.name, "arity": each.arity, "many": number in many}
+                {
+                    "name": each.name, "arity": each.arity, "many": number in many,
+                    "input": each in content.inputs,
+                }
                 for number, each in enumerate(content.relations)
             ],
             "events": [

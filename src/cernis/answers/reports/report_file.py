@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from cernis.answers.reports.corrections import corrections
+from cernis.answers.reports.input_intervals import input_intervals
 from cernis.answers.reports.map_areas import fact_areas, geojson_areas
-from cernis.answers.reports.report_causes import ReportCauses, causes_of
+from cernis.answers.reports.report_causes import ReportCauses
 from cernis.answers.reports.report_content import RunOrigin, content_of, pack_content
 from cernis.answers.reports.report_events import event_kinds, position_kind
 from cernis.answers.reports.rule_texts import rule_texts
@@ -41,8 +42,8 @@ class ReportOptions:
     events: bool = True
     positions: pa.Table | None = None
     areas: str | Path | Mapping[str, Any] | None = None
-    provenance: pa.Table | None = None
-    """The records of each interval, as `Result.provenance` gives them."""
+    causes: bool = False
+    """Is each interval to have the rules and records that began and ended it?"""
     explain: tuple[str, ...] = ()
     """The fluents whose intervals are explained as a whole."""
 
@@ -76,18 +77,21 @@ def report_payload(
     if origin is None:
         raise CernisError(NO_ORIGIN)
     checked = origin.checked
-    content = content_of(answer, checked, times)
+    hidden, records = checked.definitions.auxiliary, origin.read() if options.events else None
+    content = content_of(answer, checked, times, input_intervals(records))
     if options.events:
-        hidden = checked.definitions.auxiliary
-        content.kinds = list(event_kinds(answer, origin.read(), checked.catalogue, hidden))
+        content.kinds = list(event_kinds(answer, records, checked.catalogue, hidden))
     if options.positions is not None:
         content.kinds.append(position_kind(options.positions, times.scale))
     answers = list(as_of)
     if len(answers) > 1:
         tick = checked.definitions.settings.tick
         content.corrections = corrections(answers, content.relations, tick)
-    if options.provenance is not None:
-        content.causes = causes_of(options.provenance, content.rows, content.relations, times)
+    if options.causes:
+        if origin.causes is None:
+            raise CernisError("this result cannot name causes: it does not know its events")
+        happened = {each: table for each, table in answer.events.items() if each not in hidden}
+        content.causes = origin.causes(content.tables, happened)
     content.explanations = explanations_of(options.explain, answer, content, origin)
     payload = pack_content(content, options.title or "Report")
     payload.meta["summary"] = _summary(summary)

@@ -25,7 +25,8 @@ def explanations_of(
     names: Iterable[str], answer: Answer, content: ReportContent, origin: RunOrigin
 ) -> dict[int, str]:
     """Explanations by row, for the intervals of some fluents at their first points."""
-    chosen = [_relation(name, content.relations) for name in names]
+    defined = [relation for relation in content.relations if relation in answer.fluents]
+    chosen = [_relation(name, defined) for name in names]
     if chosen and origin.explain is None:
         raise CernisError("this result cannot explain: it does not know its events")
     texts: dict[int, str] = {}

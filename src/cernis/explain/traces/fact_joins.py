@@ -13,7 +13,6 @@ import numpy as np
 
 from cernis.kernels.array_types import Array, Integers
 from cernis.knowledge.ground_values import value
-from cernis.records.record_columns import Coded, Column
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.domains import Domain, Value
 from cernis.tables.event_tables import EventTable
@@ -69,15 +68,6 @@ def facts_wanted(
     """WantedFacts that are asked for, the first being owner 0."""
     none = np.full(len(times), -1, np.int64)
     return WantedFacts(list(columns), times, np.arange(len(times)), none, none, starts)
-
-
-def coding_of(column: Column) -> Coding:
-    """A column of records with a domain of its own, if it is not one of numbers."""
-    if not isinstance(column, Coded):
-        return column, None
-    domain = Domain()
-    codes = domain.encode(cast(Sequence[Value], column.values))
-    return (codes[column.codes] if len(codes) else column.codes), domain
 
 
 def recoded(coding: Coding, domain: Domain | None, like: Array) -> Array:
@@ -154,12 +144,13 @@ def _held(term: Term) -> Value:
 
 def distinct_causes(causes: list[CauseRows]) -> CauseRows:
     """All causes, each once, by what they are causes of."""
-    if not causes:
-        none = np.empty(0, np.int64)
-        return CauseRows(none, none, none, none)
-    rows = np.stack([
-        np.concatenate([getattr(each, name) for each in causes])
+    none = np.empty(0, np.int64)
+    rows = [
+        np.concatenate([none, *(getattr(each, name) for each in causes)])
         for name in ("owners", "rules", "matches", "records")
-    ])  # fmt: skip
-    distinct = np.unique(rows, axis=1)
-    return CauseRows(*distinct)
+    ]
+    order = np.lexsort(rows[::-1])
+    in_order = [row[order] for row in rows]
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = np.logical_or.reduce([row[1:] != row[:-1] for row in in_order])
+    return CauseRows(*(row[is_new] for row in in_order))

@@ -20,7 +20,6 @@ from cernis.explain.traces.fact_joins import (
     CauseRows,
     Coding,
     WantedFacts,
-    coding_of,
     constant,
     distinct_causes,
     find_facts,
@@ -34,8 +33,14 @@ from cernis.kernels.array_types import Integers
 from cernis.knowledge.ground_values import is_ground
 from cernis.knowledge.knowledge import Knowledge
 from cernis.knowledge.terms import substitute
-from cernis.records.record_columns import INFINITE, RecordColumns, RecordKind, Records
-from cernis.source import Span
+from cernis.records.record_columns import (
+    INFINITE,
+    RecordColumns,
+    RecordKind,
+    Records,
+    coding_of,
+)
+from cernis.source import Sources, Span
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.event_tables import EventTable
 
@@ -76,6 +81,11 @@ class Provenance:
             if len(facts.times):
                 self._follow(kind, relation, facts)
         return distinct_causes(self._causes)
+
+    def place_of(self, number: int, sources: Sources) -> str:
+        """The file and line of a rule that causes name by number."""
+        place = sources.place(self.spans[number])
+        return f"{place.name}:{place.line}" if place else ""
 
     def _follow(self, kind: str, relation: Relation, facts: WantedFacts) -> None:
         definitions = self.program.checked.definitions
