@@ -246,7 +246,15 @@ def test_a_graph_tells_about_what_is_clicked(browser: Chrome, tmp_path: Path) ->
 
 
 def test_a_page_that_is_served_goes_along_with_the_stream(browser: Chrome) -> None:
-    live = serve_live(LivePage(FeedBoard("ward"), Metrics), "127.0.0.1:0")
+    rules = """
+        initiatedAt(on(X)=true, T) :- happensAt(level(X, L), T), L > 7.
+        :- event(level(_, _)).
+        :- event(seen(vessel:_, lon:number, lat:number)).
+        terminatedAt(on(X)=true, T) :- happensAt(seen(X, _, _), T).
+    """
+    program = cernis.load(rules)
+    board = FeedBoard("ward", checked=program.checked)
+    live = serve_live(LivePage(board, Metrics), "127.0.0.1:0")
     try:
         live.page.take(changes(("insert", "b2", 2, None, 10)), WHOLE_NUMBERS)
         browser.get(live.address)
@@ -263,6 +271,19 @@ def test_a_page_that_is_served_goes_along_with_the_stream(browser: Chrome) -> No
         assert (view[0] <= 0, view[1] >= 29) == (True, True)
         assert "- on(b2) = true [2, )" in text_of(browser, "changes")
         assert "queries" in text_of(browser, "live")
+        # Records come as marks, with curves beside thresholds; places among them as tracks.
+        lines = "level|1|1|b2|9\nlevel|6|6|b2|3\nlevel|7|7|b2|5\n"
+        live.page.take_records(list(program.records(lines).relations.values()))
+        wait_for(lambda: rows_of(browser) == ["b1 · on", "b2 · events", "b2 · on"])
+        pointer(browser, "pointerdown pointerup", 2, "3")
+        assert "level · L" in text_of(browser, "curves")
+        assert not browser.find_element("id", "maptab").is_displayed()
+        lines = "seen|8|8|b2|23.5|37.9\nseen|9|9|b2|23.6|37.9\n"
+        live.page.take_records(list(program.records(lines).relations.values()))
+        wait_for(lambda: browser.find_element("id", "maptab").is_displayed())
+        assert browser.find_element("css selector", "#curves b").text == "b2"
+        browser.find_element("id", "maptab").click()
+        assert browser.execute_script("return window.cernis.map.tracks[0].times.length") == 2
     finally:
         live.close()
     wait_for(lambda: "ended" in text_of(browser, "live"))

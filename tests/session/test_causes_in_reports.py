@@ -10,6 +10,7 @@ import numpy as np
 
 import cernis
 from cernis.answers.reports.report_causes import ReportCauses
+from cernis.answers.reports.report_content import content_of
 from cernis.answers.reports.report_lanes import rows_of
 from cernis.session.causes_in_reports import causes_in_report
 from cernis.session.result_provenance import traced_run
@@ -64,6 +65,44 @@ def test_what_holds_initially_has_a_rule_and_no_record() -> None:
     causes = _causes(program, "start|5|5|a\n", result)
     assert [causes.rules[each] for each in causes.begin_rules] == ["<text>:2"]
     assert (causes.begin_records.tolist(), causes.end_records.tolist()) == ([-1], [1])
+
+
+UNCERTAIN = """
+initiatedAt(hot(X)=true, T)  :- happensAt(warm(X), T).
+terminatedAt(hot(X)=true, T) :- happensAt(cold(X), T).
+initiatedAt(wet(X)=true, T)  :- happensAt(rain(X), T).
+alarm(X)=true iff hot(X)=true, wet(X)=true.
+happensAt(storm(X), T) :- happensAt(rain(X), T), holdsAt(hot(X)=true, T).
+initiatedAt(shut(X)=true, T) :- happensAt(storm(X), T).
+"""
+RECORDS = "0.4::warm|1|1|a\n0.9::rain|3|3|a\n0.5::warm|5|5|a\n0.3::cold|7|7|a\n0.8::warm|7|7|b\n"
+
+
+def test_where_a_probability_changes_the_record_that_changed_it_is_named() -> None:
+    program = cernis.load(UNCERTAIN)
+    result = program.run_uncertain(RECORDS, end=9)
+    content = content_of(result.answer, program.checked, result.times)
+    causes = result.origin.causes(content.tables, {}, content.band_tables)
+    named, row = {}, 0
+    for relation, table in content.band_tables:
+        rows = rows_of([(0, table, None)])
+        for place, group in enumerate(rows.groups.tolist()):
+            key = relation.name, rows.entities[group].as_py(), int(rows.starts[place])
+            named[key] = (
+                causes.rules[causes.band_rules[row]].removeprefix("<text>:"),
+                int(causes.band_records[row]),
+            )
+            row += 1
+    assert named == {
+        ("hot", "a", 2): ("2", 1), ("hot", "a", 6): ("2", 3), ("hot", "a", 8): ("3", 4),
+        ("hot", "b", 8): ("2", 5), ("wet", "a", 4): ("4", 2), ("alarm", "a", 4): ("5", 2),
+        ("alarm", "a", 6): ("5", 3), ("alarm", "a", 8): ("5", 4), ("shut", "a", 4): ("7", 2),
+    }  # fmt: skip
+
+
+def test_with_a_window_what_is_uncertain_has_no_causes() -> None:
+    program = cernis.load(UNCERTAIN)
+    assert program.run_uncertain(RECORDS, window=5, step=5, end=10).origin.causes is None
 
 
 def test_no_intervals_have_no_causes() -> None:

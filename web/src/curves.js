@@ -8,24 +8,40 @@ const HEIGHT = 150;
 
 /** Shows one attribute of the entity that is chosen, in step with the timeline. */
 export function makeCurves(panel, model, view, timeline, clock) {
-  const choices = numericAttributes(model);
-  if (!choices.length) return { show() {}, draw() {} };
-  const lanes = new Map(Array.from({ length: model.events.size }, (_, lane) => [model.events.entity[lane], lane]));
-  const select = make("select", { onchange: () => draw() },
-    ...choices.map(({ name }, i) => make("option", { value: i }, name)));
+  let choices = [];
+  let lanes = new Map();
+  const select = make("select", { onchange: () => draw() });
   const heading = make("b", {}, "");
   const box = make("div", { class: "plot" });
   const close = make("button", { type: "button", class: "link", onclick: () => show(null) }, "close");
   panel.append(make("div", { class: "bar" }, heading, make("label", {}, "attribute ", select), close), box);
   let plot = null;
   let entity = null;
+  read();
+
+  /** The attributes that there are, and where the events of each entity stand. */
+  function read() {
+    const chosen = choices[select.value]?.name;
+    choices = numericAttributes(model);
+    lanes = new Map(Array.from({ length: model.events.size }, (_, lane) => [model.events.entity[lane], lane]));
+    select.replaceChildren(...choices.map(({ name }, i) => make("option", { value: i }, name)));
+    select.value = Math.max(choices.findIndex(({ name }) => name === chosen), 0);
+  }
+
+  /** The data is new; entities have other numbers, so the one that is shown is found by its name. */
+  function renew(nameBefore) {
+    read();
+    const number = nameBefore === undefined ? -1 : model.entities.indexOf(nameBefore);
+    entity = undefined;
+    show(number < 0 ? null : number);
+  }
 
   function show(next) {
     if (next === entity) return;
     entity = next;
     const lane = lanes.get(entity);
-    panel.hidden = lane === undefined;
-    if (lane !== undefined && !pointsOf(model, lane, choices[select.value])[0].length) {
+    panel.hidden = lane === undefined || !choices.length;
+    if (!panel.hidden && !pointsOf(model, lane, choices[select.value])[0].length) {
       const better = choices.findIndex((each) => pointsOf(model, lane, each)[0].length);
       if (better >= 0) select.value = better;
       else panel.hidden = true;
@@ -84,7 +100,7 @@ export function makeCurves(panel, model, view, timeline, clock) {
   }
 
   view.onChange(() => plot?.setScale("x", { min: view.low, max: view.high }));
-  return { show, draw };
+  return { show, draw, renew, shown: () => (entity === null ? undefined : model.entities[entity]) };
 }
 
 /** A range with all numbers and those thresholds that are not far off. */

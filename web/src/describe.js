@@ -43,6 +43,7 @@ export function makeDescriber(model, clock, timeline) {
         ["until", clock.exact(end)],
         ["lasts", clock.duration(end - start)],
       ]),
+      ...(model.bandCauses ? cause("changed", model.bandCauses.rules[place], model.bandCauses.events[place] - 1, -1) : []),
     ];
   }
 
@@ -60,14 +61,16 @@ export function makeDescriber(model, clock, timeline) {
     if (!causes) return [];
     const entries = [["began", causes.beginRule, causes.beginEvent]];
     if (!isOpen) entries.push(["ended", causes.endRule, causes.endEvent]);
-    return entries.flatMap(([verb, rules, events]) => {
-      const rule = model.meta.rules[rules[place] - 1];
-      const event = events[place] - 1;
-      const by = rule ? `by the rule at ${rule.place}` : "";
-      const record = event >= 0 ? recordText(event, place) : "";
-      if (!by && !record) return [];
-      return [make("p", { class: "cause" }, make("b", {}, `${verb} `), [by, record].filter(Boolean).join(", from "))];
-    });
+    return entries.flatMap(([verb, rules, events]) => cause(verb, rules[place], events[place] - 1, place));
+  }
+
+  /** A line about a cause: the rule, by its number from 1, and the event or interval. */
+  function cause(verb, ruleNumber, event, place) {
+    const rule = model.meta.rules[ruleNumber - 1];
+    const by = rule ? `by the rule at ${rule.place}` : "";
+    const record = event >= 0 ? recordText(event, place) : "";
+    if (!by && !record) return [];
+    return [make("p", { class: "cause" }, make("b", {}, `${verb} `), [by, record].filter(Boolean).join(", from "))];
   }
 
   /** The event or the interval of an input fluent that a cause is; not an interval for itself. */

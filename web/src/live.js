@@ -19,8 +19,11 @@ const WORDS = {
   open_intervals: "open", batch_seconds: "s a batch",
 };
 
-/** Shows the state of the stream and its changes, and renews the page when there are new ones. */
-export function follow(model, view, renew) {
+/**
+ * Shows the state of the stream and its changes, and renews the page when there are new ones;
+ * `leave` is called while the model still has the old data.
+ */
+export function follow(model, view, leave, renew) {
   const bar = $("live");
   const list = $("changes");
   bar.hidden = list.hidden = false;
@@ -39,7 +42,9 @@ export function follow(model, view, renew) {
     version = message.version;
     showChanges(list, message.changes);
     try {
-      replace(model, view, await fetchData());
+      const data = await fetchData();
+      leave();
+      replace(model, view, data);
       renew();
     } finally {
       busy = false;

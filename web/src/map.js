@@ -9,7 +9,7 @@ import { boxAround, readAreas, readTracks, unproject } from "./tracks.js";
 
 /** Fills the page of the map; it is drawn when it is first seen. */
 export function makeMap(page, model, view, timeline, clock, on) {
-  const tracks = readTracks(model);
+  let tracks = readTracks(model);
   const areas = readAreas(model);
   const canvas = make("canvas", { class: "mapcanvas", tabindex: "0", "aria-label": "Map of tracks and areas" });
   const colouring = make("select", { onchange: () => ask() },
@@ -26,7 +26,7 @@ export function makeMap(page, model, view, timeline, clock, on) {
   const minimap = makeMinimap(small, model, view, timeline);
   const context = canvas.getContext("2d");
   const place = { x: 0, y: 0, scale: 0 };
-  const lanesOf = laneIndex(model);
+  let lanesOf = laneIndex(model);
   let asked = false;
 
   function tileChoice() {
@@ -204,7 +204,21 @@ export function makeMap(page, model, view, timeline, clock, on) {
 
   view.onChange(ask);
   new ResizeObserver(ask).observe(canvas);
-  return { draw: () => (ask(), minimap.draw()), restyle: () => (ask(), minimap.restyle()), tracks, count: tracks.length, slider };
+  /** The data is new: tracks are read again, and the place that is shown stays. */
+  function renew() {
+    tracks = readTracks(model);
+    lanesOf = laneIndex(model);
+    minimap.recount();
+    ask();
+  }
+
+  return {
+    draw: () => (ask(), minimap.draw()),
+    restyle: () => (ask(), minimap.restyle()),
+    renew,
+    get tracks() { return tracks; },
+    slider,
+  };
 }
 
 /** Which fluents tracks may be coloured by; first those that are defined last, from all others. */

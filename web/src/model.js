@@ -15,6 +15,7 @@ export function makeModel({ meta, columns }) {
   model.fluents.totals = runningTotals(model.fluents, () => 1);
   model.ghosts = readGhosts(columns);
   model.causes = readCauses(columns);
+  model.bandCauses = readBandCauses(columns);
   model.rowOfEvent = eventRows(model.events.kinds, meta.events.length);
   model.attribute = (kind, column) => columns[`event${kind}.${column}`];
   model.attributeTexts = (kind, column) => columns[`event${kind}.${column}.texts`];
@@ -117,6 +118,14 @@ function readCauses(columns) {
     beginEvent: begin,
     endEvent: end,
   };
+}
+
+/** What changed the probability at the beginning of each band. */
+function readBandCauses(columns) {
+  const [rules, events] = [columns["bandcause.rule"], columns["bandcause.event"]];
+  if (!rules) return null;
+  for (let i = 1; i < events.length; i++) events[i] += events[i - 1];
+  return { rules, events };
 }
 
 function readExplanations(columns) {

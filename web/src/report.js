@@ -50,8 +50,8 @@ async function open() {
   const startTheme = makeTheme($("theme"), redraw);
   listen(elements, model, timeline, view, choices(timeline, describe, curves));
   searchBox(filters, timeline);
-  const hasMap = placeColumns(model).some(Boolean) || (meta.areas ?? []).length > 0;
-  $("maptab").hidden = !hasMap;
+  const hasMap = () => placeColumns(model).some(Boolean) || (model.meta.areas ?? []).length > 0;
+  $("maptab").hidden = !hasMap();
   let map = null;
   tabs({
     summary: () => fillSummary($("summary"), model, clock, timeline),
@@ -68,9 +68,13 @@ async function open() {
   timeline.refilter();
   timeline.resize();
   if (isLive) {
-    follow(model, view, () => {
+    let shown;
+    follow(model, view, () => (shown = curves.shown()), () => {
       timeline.renew();
       minimap.recount();
+      curves.renew(shown);
+      map?.renew();
+      $("maptab").hidden = !hasMap();
       $("details").hidden = true;
       renewFilters();
     });

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from cernis.answers.reports.report_content import RunOrigin
 
 Table = TypeVar("Table")
-
-MOST_TRACED: Final = 1_000_000
-"""So many intervals get their causes in a report unless one asks for them."""
 
 
 def as_text(answer: Answer, times: TimeOutput = WHOLE_NUMBERS) -> str:
@@ -198,19 +195,14 @@ class Result:
         for up to 1,000,000 intervals. `explain` names fluents whose intervals are explained as a
         whole.
         """
-        from cernis.answers.reports.report_file import ReportOptions, write_report
+        from cernis.answers.reports.report_file import ReportOptions, has_causes, write_report
 
         if causes is None:
-            count = sum(len(table.starts) for table in self.answer.fluents.values())
-            causes = self._has_causes and events and count <= MOST_TRACED
+            causes = events and has_causes(self.origin, self.answer)
         options = ReportOptions(title, events, positions, areas, causes, tuple(explain))
         return write_report(
             path, self.origin, self.answer, self.summary, self.times, options, self.as_of
         )
-
-    @property
-    def _has_causes(self) -> bool:
-        return self.origin is not None and self.origin.causes is not None
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a small timeline and a table."""

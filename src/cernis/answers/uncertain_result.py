@@ -117,14 +117,19 @@ class UncertainResult:
     def report(
         self, path: str | Path, *, title: str | None = None, events: bool = True,
         positions: pa.Table | None = None, areas: str | Path | Mapping[str, Any] | None = None,
+        causes: bool | None = None,
     ) -> Path:  # fmt: skip
         """Write a page for a browser: credible intervals, and probabilities as bands.
 
-        The page needs no other file and no network. Options are those of a certain result.
+        The page needs no other file and no network. Options are those of a certain result. Causes
+        are those of the points at which a probability changes; they can be had of runs in which
+        all records were known at once, without a window.
         """
-        from cernis.answers.reports.report_file import ReportOptions, write_report
+        from cernis.answers.reports.report_file import ReportOptions, has_causes, write_report
 
-        options = ReportOptions(title, events, positions, areas)
+        if causes is None:
+            causes = events and has_causes(self.origin, self.answer)
+        options = ReportOptions(title, events, positions, areas, causes)
         return write_report(path, self.origin, self.answer, self.summary, self.times, options)
 
     def _repr_html_(self) -> str:

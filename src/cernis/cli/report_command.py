@@ -106,9 +106,12 @@ def _write(result: Result | UncertainResult, options: ReportCommand, title: str)
             options.output, title=title, events=options.events, areas=options.areas,
             causes=options.causes, explain=options.explain,
         )  # fmt: skip
-    if options.causes or options.explain:
-        raise DataError("--causes and --explain are about certain records, and not --uncertain")
-    return result.report(options.output, title=title, events=options.events, areas=options.areas)
+    if options.explain:
+        raise DataError("--explain is about certain records, and not --uncertain")
+    return result.report(
+        options.output, title=title, events=options.events, areas=options.areas,
+        causes=options.causes,
+    )  # fmt: skip
 
 
 def _recognised(program: Program, options: ReportCommand) -> Result | UncertainResult:

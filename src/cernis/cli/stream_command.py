@@ -288,7 +288,8 @@ def _live_page(program: Program, rules: Path, options: SharedOptions) -> LivePag
     from cernis.spark.live_server import LivePage
 
     tick = options.tick or program.checked.definitions.settings.tick
-    return LivePage(FeedBoard(rules.stem, tick, options.policy is not ReportPolicy.EARLY))
+    is_delayed = options.policy is not ReportPolicy.EARLY
+    return LivePage(FeedBoard(rules.stem, tick, is_delayed, checked=program.checked))
 
 
 def _look_ahead(options: dict[str, Any], sink: str, scale: TimeScale) -> None:
@@ -330,7 +331,8 @@ def _started(request: StreamRequest, events: Any) -> Stream:
     live = request.live
     return start_stream(
         request.program, events, sink=request.sink,
-        on_changes=None if live is None else live.take, **request.settings,
+        on_changes=None if live is None else live.take,
+        on_records=None if live is None else live.take_records, **request.settings,
     )  # fmt: skip
 
 

@@ -36,3 +36,6 @@ class Answer:
     its table; nothing for fluents that are made of credible intervals."""
     circuits: int = 0
     """How many shapes of formulas there were."""
+    possible: dict[Relation, EventTable] = field(default_factory=dict)
+    """Over uncertain records in one query: what may have happened, of derived events that are
+    uncertain."""

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import numpy as np
 
 from cernis.kernels.array_types import Integers
-from cernis.records.record_columns import INFINITE, RecordColumns, numbered
+from cernis.records.record_columns import (
+    INFINITE,
+    RecordColumns,
+    RecordForm,
+    Records,
+    numbered,
+    one_below_the_other,
+)
 
 
 def resolve(part: RecordColumns, order: Integers | None = None) -> tuple[RecordColumns, Integers]:
@@ -41,6 +51,22 @@ def resolve(part: RecordColumns, order: Integers | None = None) -> tuple[RecordC
             unmatched.append(row)
     part.gone = gone
     return part, np.array(unmatched, np.int64)
+
+
+def together(parts: Iterable[RecordColumns]) -> Records:
+    """Records that were read in several places, without those that were taken back."""
+    by_form: dict[RecordForm, list[RecordColumns]] = {}
+    for part in parts:
+        by_form.setdefault(part.form, []).append(part)
+    relations: dict[RecordForm, RecordColumns] = {}
+    for form, alike in by_form.items():
+        part, _ = resolve(one_below_the_other(alike))
+        if part.retracts is not None:
+            kept = ~part.retracts
+            kept &= True if part.gone is None else part.gone == INFINITE
+            part = replace(part.take(kept), retracts=None, gone=None)
+        relations[form] = part.take(np.argsort(part.places, kind="stable"))
+    return Records(relations, count=sum(map(len, relations.values())))
 
 
 def _keys(part: RecordColumns) -> Integers:

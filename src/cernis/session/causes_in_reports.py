@@ -16,11 +16,13 @@ from cernis.tables.interval_tables import INFINITY, FluentTable
 
 
 def causes_in_report(
-    tracer: Provenance, sources: Sources, fluents: FluentTables, events: EventTables
-) -> ReportCauses:
+    tracer: Provenance, sources: Sources, fluents: FluentTables, events: EventTables,
+    bands: FluentTables = (),
+) -> ReportCauses:  # fmt: skip
     """Find the causes of all intervals, and count for which of them each rule fired.
 
     All intervals of a fluent are asked about at once, and nothing is made of a cause but numbers.
+    `bands` are stretches of equal probability; their causes are those of their starts.
     """
     none = np.empty(0, np.int64)
     columns: dict[str, list[tuple[Integers, Integers]]] = {"start": [], "end": []}
@@ -30,21 +32,29 @@ def causes_in_report(
             causes = _edge_causes(tracer, edge, relation, table)
             parts.append(_first_causes(causes, len(table.starts)))
             fired = _added(fired, causes)
+    band_parts = []
+    for relation, table in bands:
+        causes = _edge_causes(tracer, "start", relation, table)
+        band_parts.append(_first_causes(causes, len(table.starts)))
+        fired = _added(fired, causes)
     for relation, events_of_one in events.items():
         held = list(zip(events_of_one.arguments, events_of_one.domains, strict=True))
         wanted = facts_wanted(held, events_of_one.times, events_of_one.starts)
         fired = _added(fired, tracer.of("happens", relation, wanted))
     places = [tracer.place_of(number, sources) for number in range(len(tracer.spans))]
-    begins, ends = (
+    begins, ends, changes = (
         [np.concatenate([none, *(part[kind] for part in parts)]) for kind in (0, 1)]
-        for parts in columns.values()
+        for parts in (*columns.values(), band_parts)
     )
     counts: Counter[str] = Counter()
     for place, count in zip(places, fired.tolist(), strict=False):
         counts[place] += count
-    rules = sorted(counts)
+    rules = sorted(set(places))
     numbers = np.array([rules.index(place) for place in places] + [-1], np.int64)
-    return ReportCauses(rules, numbers[begins[0]], begins[1], numbers[ends[0]], ends[1], counts)
+    return ReportCauses(
+        rules, numbers[begins[0]], begins[1], numbers[ends[0]], ends[1], counts,
+        numbers[changes[0]], changes[1],
+    )  # fmt: skip
 
 
 def _edge_causes(

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from cernis.answers.reports.report_causes import EventTables, FluentTables, ReportCauses
-from cernis.answers.reports.report_content import RunOrigin
 from cernis.answers.result import Result, Summary
 from cernis.answers.time_output import TimeOutput
 from cernis.answers.unused_records import missing_fluents
@@ -36,6 +33,7 @@ from cernis.records.record_sources import (
     read_events,
     refuse_set_aside,
 )
+from cernis.session.run_origin import run_origin
 from cernis.session.settings import Settings
 from cernis.syntax.time_scale import TimeScale
 
@@ -76,23 +74,9 @@ def recognise(
     summary = _summary(plan, records, answer, chosen, (start, end), run.tick, began)
     times = time_output(plan, records, chosen)
 
-    def explained(question: str, point: int) -> str:
-        from cernis.explain.explaining import RunLimits, explain
-
-        limits = RunLimits(chosen.window, chosen.step, start, end, chosen.tick, chosen.ties)
-        return explain(plan, again(), question, point, limits).text()
-
-    again = cache(lambda: read_events(events, plan.checked, mapping))
-
-    def causes(fluents: FluentTables, happenings: EventTables) -> ReportCauses:
-        from cernis.session.causes_in_reports import causes_in_report
-        from cernis.session.result_provenance import read_again, traced_run
-
-        limits = start, end
-        tracer = traced_run(plan, read_again(plan, events, mapping, limits), chosen, limits)
-        return causes_in_report(tracer, plan.checked.sources, fluents, happenings)
-
-    origin = RunOrigin(plan.checked, again, explained, causes)
+    origin = run_origin(
+        plan, lambda: read_events(events, plan.checked, mapping), chosen, (start, end)
+    )
 
     def trace(names: Iterable[str] | None) -> pa.Table:
         from cernis.session.result_provenance import provenance_of_run
@@ -217,9 +201,10 @@ def recognise_uncertain(
     answer = run.over(records, start, end, chosen.window, chosen.step)
     summary = _summary(plan, records, answer, chosen, (start, end), run.tick, began)
     times = time_output(plan, records, chosen)
-    origin = RunOrigin(
-        plan.checked, lambda: read_events(events, plan.checked, mapping, uncertain=True)
-    )
+    origin = run_origin(
+        plan, lambda: read_events(events, plan.checked, mapping, uncertain=True), chosen,
+        (start, end), uncertain,
+    )  # fmt: skip
     return UncertainResult(answer, plan.checked.catalogue, summary, times, origin)
 
 

@@ -14,7 +14,7 @@ from cernis.answers.answer_tables import lists_of, texts_of
 from cernis.answers.result import find_relation
 from cernis.answers.time_output import TimeOutput
 from cernis.check.model import Relation
-from cernis.errors import CernisError
+from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.run import Run
 from cernis.explain.traces.fact_joins import CauseRows, WantedFacts, facts_wanted
 from cernis.explain.traces.provenance import Provenance
@@ -24,6 +24,7 @@ from cernis.plan.builder import Plan, make_plan
 from cernis.records.arrow_arrays import as_arrow, as_texts
 from cernis.records.record_columns import RecordColumns, RecordKind, Records, coding_of
 from cernis.records.record_sources import Events, read_events
+from cernis.session.run_origin import readable
 from cernis.session.settings import Settings
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
@@ -49,22 +50,8 @@ def provenance_of_run(
     bounds: tuple[int, int], times: TimeOutput, names: Iterable[str] | None,
 ) -> pa.Table:  # fmt: skip
     """The provenance of a run over events, which are read again."""
-    records = read_again(plan, events, mapping, bounds)
+    records = readable(read_events(events, plan.checked, mapping), bounds)
     return times.table(provenance(plan, records, chosen, bounds, names))
-
-
-def read_again(
-    plan: Plan, events: Events, mapping: str | Path | Mapping[str, Any] | None,
-    bounds: tuple[int, int],
-) -> Records:  # fmt: skip
-    """The records of a run; those of an iterator are gone, which is an error."""
-    records = read_events(events, plan.checked, mapping)
-    if bounds[1] > bounds[0] and not records.used:
-        raise CernisError(
-            "the events of this run can be read only once; give them as a table or a file, "
-            "or read them with program.records(...) first"
-        )
-    return records
 
 
 def provenance(
@@ -91,13 +78,18 @@ def provenance(
 
 
 def traced_run(
-    plan: Plan, records: Records, chosen: Settings, bounds: tuple[int, int]
-) -> Provenance:
+    plan: Plan, records: Records, chosen: Settings, bounds: tuple[int, int],
+    uncertain: UncertainSettings | None = None,
+) -> Provenance:  # fmt: skip
     """Run a plan over some records once more, so that causes can be asked for."""
-    program = traced(plan.checked)
-    run = Run(make_plan(program.checked), chosen.tick, chosen.ties)
+    program = traced(plan.checked, is_uncertain=uncertain is not None)
+    run = Run(make_plan(program.checked), chosen.tick, chosen.ties, None, uncertain)
     answer = run.over(records, *bounds, chosen.window, chosen.step)
-    return Provenance(program, answer, records, plan.knowledge, bounds[0], run.tick)
+    answer.events = {**answer.events, **answer.possible}
+    return Provenance(
+        program, answer, records, plan.knowledge, bounds[0], run.tick,
+        is_uncertain=uncertain is not None,
+    )  # fmt: skip
 
 
 def _chosen(

@@ -11,7 +11,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +25,7 @@ from cernis.answers.reports.feed_board import FeedBoard
 from cernis.answers.time_output import TimeOutput
 from cernis.errors import DataError
 from cernis.pages.page_text import LIVE, report_page
+from cernis.records.record_columns import RecordColumns
 from cernis.spark.metrics import Metrics
 
 FIGURES: Final = (
@@ -49,6 +50,11 @@ class LivePage:
         """Take the changes of a micro-batch, with times as whole numbers."""
         with self._guard:
             self.board.take(changes, times)
+
+    def take_records(self, parts: Sequence[RecordColumns]) -> None:
+        """Take the newest records of a micro-batch."""
+        with self._guard:
+            self.board.take_records(parts)
 
     def data(self) -> bytes:
         """What is to be shown; packed once for each version of it."""

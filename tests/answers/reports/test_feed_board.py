@@ -9,8 +9,10 @@ import pyarrow as pa
 import pytest
 
 import cernis
+from cernis.answers.reports import feed_board
 from cernis.answers.reports.feed_board import FeedBoard, whole_times
 from cernis.answers.time_output import TimeOutput
+from cernis.records.record_sources import read_unresolved
 from cernis.session.feed import FEED
 from cernis.syntax.time_scale import TimeScale
 from tests.answers.reports.test_report_content import shown
@@ -61,6 +63,35 @@ def test_what_a_query_takes_back_or_adds_late_is_marked() -> None:
 def test_a_board_without_changes_is_an_empty_page() -> None:
     meta, columns = unpacked(FeedBoard("toy").payload().packed())
     assert (meta["fluents"], columns["entities"]) == ([], [])
+
+
+def test_records_stand_beside_what_was_recognised() -> None:
+    program = cernis.load(f"{RULES}collectIntervals(near(_)=true).")
+    board = FeedBoard("toy", checked=program.checked)
+    board.take(changes(("insert", "a", 2, None, 10)))
+    for lines in ("up|1|1|a\nup|2|2|b\n", "-up|3|2|b\nnear|4|3|9|true|a\n"):
+        records = read_unresolved(lines, program.checked, None)
+        board.take_records(list(records.relations.values()))
+    meta, columns = unpacked(board.payload().packed())
+    assert shown(meta, columns) == [
+        ("a", "on", "", "true", 2, None), ("a", "near", "", "true", 3, 9),
+    ]  # fmt: skip
+    assert [(each["name"], each["input"]) for each in meta["fluents"]] == [
+        ("on", False), ("near", True),
+    ]  # fmt: skip
+    # The record that was taken back in the second micro-batch is gone.
+    assert [each["name"] for each in meta["events"]] == ["up"]
+    assert columns["eventlane.count"] == [1]
+    assert board.version == 3
+
+
+def test_only_the_newest_records_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed_board, "_MOST_RECORDS", 2)
+    program = cernis.load(RULES)
+    board = FeedBoard("toy", checked=program.checked)
+    board.take_records(list(program.records("up|5|5|a\nup|1|1|a\nup|9|9|a\n").relations.values()))
+    (part,) = board.records.relations.values()
+    assert part.times[1].tolist() == [5, 9]
 
 
 def test_a_session_writes_what_its_feeds_reported(tmp_path: Path) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
 
 import cernis
 from cernis.errors import CernisError, DataError
-from cernis.spark import recognise
+from cernis.spark import recognise, recognise_uncertain
 from cernis.spark.batch.recogniser import recogniser
+from tests.pages.test_payload import unpacked
 from tests.records.support import TOY
 
 if TYPE_CHECKING:
@@ -110,3 +112,50 @@ def test_a_page_of_a_result(spark: SparkSession, tmp_path: Path) -> None:
     found = recognise(TOY, {"win_lottery": frame(spark, "'kim' x", "3 occurrence")})
     page = found.report(tmp_path / "found.html", title="From Spark")
     assert "<title>From Spark</title>" in page.read_text("utf-8")
+
+
+REPORTED = """
+collectIntervals(close(_, _)=true).
+initiatedAt(fast(V)=true, T)  :- happensAt(velocity(V, S), T), S > 8.
+terminatedAt(fast(V)=true, T) :- happensAt(velocity(V, S), T), S =< 8.
+hunt(V, W)=true iff close(V, W)=true, fast(V)=true.
+"""
+
+
+def test_a_page_shows_events_and_causes_as_one_made_in_process(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    file = tmp_path / "events.txt"
+    file.write_text(
+        "velocity|1|1|a|9\nvelocity|2|2|b|3\nclose|3|3|20|true|a|b\nvelocity|7|7|a|4\n"
+        "velocity|9|9|b|12\nvelocity|12|11|a|15\n-velocity|13|9|b|12\n"
+    )
+    program = cernis.load(REPORTED)
+    found = recognise(program, str(file), spark=spark)
+    there = _data_of(found.report(tmp_path / "spark.html", title="x"))
+    here = _data_of(program.run(file).report(tmp_path / "here.html", title="x"))
+    assert there == here
+    assert any(there[1]["cause.begin.event"])
+    without = _data_of(found.report(tmp_path / "without.html", events=False))
+    assert (without[0]["events"], "cause.begin.rule" in without[1]) == ([], False)
+
+
+def test_a_page_of_uncertain_records_names_what_changed_a_probability(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    file = tmp_path / "events.txt"
+    file.write_text("0.4::velocity|1|1|a|9\n0.9::velocity|5|5|a|3\n0.8::velocity|9|9|a|12\n")
+    rules = "\n".join(REPORTED.splitlines()[2:4])
+    program = cernis.load(rules)
+    found = recognise_uncertain(program, str(file), spark=spark)
+    there = _data_of(found.report(tmp_path / "spark.html", title="x"))
+    here = _data_of(program.run_uncertain(file).report(tmp_path / "here.html", title="x"))
+    assert there == here
+    assert any(there[1]["bandcause.event"])
+
+
+def _data_of(page: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    data = page.read_text("utf-8").split('id="cernis-data">')[1].split("</script>")[0]
+    meta, columns = unpacked(b64decode(data))
+    del meta["summary"]
+    return meta, columns

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -13,14 +13,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.answers.reports.corrections import Corrections, uncovered
+from cernis.answers.reports.input_intervals import input_intervals
+from cernis.answers.reports.map_areas import fact_areas
 from cernis.answers.reports.report_content import ReportContent, pack_content
-from cernis.answers.reports.report_file import write_page
-from cernis.answers.reports.report_lanes import LaneRows
+from cernis.answers.reports.report_events import event_kinds
+from cernis.answers.reports.report_file import name_thresholds, write_page
+from cernis.answers.reports.report_lanes import LaneRows, rows_of, stacked
 from cernis.answers.time_output import WHOLE_NUMBERS, TimeOutput
+from cernis.check.checker import Checked
 from cernis.check.model import Relation
+from cernis.evaluate.answer import Answer
 from cernis.pages.page_text import report_page
 from cernis.pages.payload import Payload
 from cernis.records.arrow_arrays import as_texts
+from cernis.records.record_columns import RecordColumns, Records
+from cernis.records.retractions import together
 from cernis.tables.interval_tables import INFINITY
 
 PairKey: TypeAlias = tuple[str, tuple[str, ...], str]
@@ -28,6 +35,8 @@ PairKey: TypeAlias = tuple[str, tuple[str, ...], str]
 
 _MOST: Final = 200_000
 """So many intervals are kept; the ones that began first are let go."""
+_MOST_RECORDS: Final = 50_000
+"""So many records of an event or an input fluent are kept; the oldest are let go."""
 _MOST_MARKS: Final = 5_000
 _MOST_LINES: Final = 200
 
@@ -47,6 +56,11 @@ class FeedBoard:
     version: int = 0
     latest: list[str] = field(default_factory=list)
     """The last changes as lines of text, the newest last."""
+    checked: Checked | None = None
+    """The program, by which records are shown beside their thresholds."""
+    records: Records = field(default_factory=Records)
+    """The newest records of the input."""
+    _taken: int = 0
     _ends: dict[tuple[PairKey, int], tuple[int, float]] = field(default_factory=dict)
     _marks: list[tuple[PairKey, int, int, bool, int]] = field(default_factory=list)
     _query: int | None = None
@@ -61,6 +75,20 @@ class FeedBoard:
             self._take_query(query, by_query[query])
         self._forget()
         self.version += bool(by_query)
+
+    def take_records(self, parts: Sequence[RecordColumns]) -> None:
+        """Take records of the input; those that retractions among them take back are let go."""
+        numbered = []
+        for part in parts:
+            places = np.arange(self._taken, self._taken + len(part))
+            numbered.append(replace(part, places=places))
+            self._taken += len(part)
+        self.records = together([*self.records.relations.values(), *numbered])
+        for form, part in self.records.relations.items():
+            if len(part) > _MOST_RECORDS:
+                newest = np.argsort(part.times[1], kind="stable")[-_MOST_RECORDS:]
+                self.records.relations[form] = part.take(np.sort(newest))
+        self.version += bool(numbered)
 
     def _take_query(self, query: int, rows: Iterable[Mapping[str, Any]]) -> None:
         gone: dict[PairKey, list[tuple[int, int]]] = defaultdict(list)
@@ -132,10 +160,30 @@ class FeedBoard:
             added, queries = zip(*((mark[3], mark[4]) for mark in marks), strict=True)
             corrections = Corrections(marked, np.array(added), np.array(queries, np.int64))
         content = ReportContent(relations, rows, self.times, corrections=corrections)
+        if self.checked is not None:
+            _show_records(content, self.records, self.checked)
         payload = pack_content(content, self.title)
+        if self.checked is not None:
+            name_thresholds(payload, content.kinds, self.checked)
+            payload.meta["areas"] = fact_areas(self.checked)
         if self._query is not None:
             payload.meta["query"] = self.times.text(self._query)
         return payload
+
+
+def _show_records(content: ReportContent, records: Records, checked: Checked) -> None:
+    """Put events of the input, and input fluents on intervals, beside what was recognised."""
+    hidden = checked.definitions.auxiliary
+    content.kinds = list(event_kinds(Answer(), records, checked.catalogue, hidden))
+    tables = {r: each.table for r, each in input_intervals(records).items() if r not in hidden}
+    first = len(content.relations)
+    content.relations = [*content.relations, *tables]
+    content.input_fluents = frozenset(tables)
+    rows = rows_of([(first + place, each, None) for place, each in enumerate(tables.values())])
+    chances = content.rows.chances
+    content.rows = stacked(content.rows, rows)
+    if chances is not None:
+        content.rows.chances = np.append(chances, np.full(len(rows.starts), np.nan))
 
 
 def _rows(pairs: list[PairKey], relations: list[Relation], starts: Any, ends: Any) -> LaneRows:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from cernis.check.model import Relation
 from cernis.kernels.array_types import Integers
@@ -31,7 +31,15 @@ class ReportCauses:
     end_rules: Integers
     end_records: Integers
     fired: Counter[str]
+    band_rules: Integers
+    """For each stretch of equal probability the rule with which it began, and the record."""
+    band_records: Integers
 
 
-CauseFinder: TypeAlias = Callable[[FluentTables, EventTables], ReportCauses]
-"""Finds the causes of all intervals of some fluents, and how often rules fired for events."""
+class CauseFinder(Protocol):
+    """Finds the causes of all intervals of some fluents, and how often rules fired for events."""
+
+    def __call__(
+        self, fluents: FluentTables, events: EventTables, bands: FluentTables = ()
+    ) -> ReportCauses:
+        """The causes; `bands` are stretches of equal probability."""

@@ -63,25 +63,29 @@ class ReportContent:
     causes: ReportCauses | None = None
     explanations: dict[int, str] = field(default_factory=dict)
     tables: FluentTables = ()
+    band_tables: FluentTables = ()
     inputs: Mapping[Relation, InputIntervals] = field(default_factory=dict)
-    """The fluents that are input; their tables are the last ones."""
+    """Input fluents with their records; their tables are the last ones."""
+    input_fluents: frozenset[Relation] = frozenset()
+    """All fluents that are input."""
 
 
 def content_of(
     answer: Answer, checked: Checked, times: TimeOutput,
-    given: Mapping[Relation, InputIntervals] | None = None,
+    input_fluents: Mapping[Relation, InputIntervals] | None = None,
 ) -> ReportContent:  # fmt: skip
     """The intervals and the probabilities of an answer, and those of input fluents."""
-    hidden, courses, given = checked.definitions.auxiliary, answer.courses, given or {}
+    hidden, courses = checked.definitions.auxiliary, answer.courses
+    inputs = {r: each for r, each in (input_fluents or {}).items() if r not in hidden}
     known = [*checked.catalogue.fluents, *answer.fluents]
     relations = [
         each for each in dict.fromkeys(known)
-        if each not in hidden and (each in answer.fluents or each in courses or each in given)
+        if each not in hidden and (each in answer.fluents or each in courses or each in inputs)
     ]  # fmt: skip
     numbers = {relation: number for number, relation in enumerate(relations)}
     named = [(relation, table) for relation, table in answer.fluents.items() if relation in numbers]
-    named += [(relation, each.table) for relation, each in given.items() if relation in numbers]
-    chances = {**answer.means, **{relation: each.chances for relation, each in given.items()}}
+    named += [(relation, each.table) for relation, each in inputs.items()]
+    chances = {**answer.means, **{relation: each.chances for relation, each in inputs.items()}}
     tables = [(numbers[relation], table, chances.get(relation)) for relation, table in named]
     segments = [
         (numbers[relation], *course.segments())
@@ -90,7 +94,8 @@ def content_of(
     has_chances = any(known is not None for _, _, known in tables)
     return ReportContent(
         relations, rows_of(tables, has_chances), times, rows_of(segments, with_chances=True),
-        tables=named, inputs={r: each for r, each in given.items() if r in numbers},
+        tables=named, band_tables=[(relations[number], table) for number, table, _ in segments],
+        inputs=inputs, input_fluents=frozenset(inputs),
     )  # fmt: skip
 
 
@@ -134,7 +139,7 @@ class _Packing:
         self._bands(bands)
         event_places = self._events(entity_codes[3:])
         if content.causes is not None:
-            self._causes(content.causes, lanes, event_places)
+            self._causes(content.causes, lanes, bands, event_places)
         self._explanations(lanes)
         self._corrected(lanes, codes[0], codes[2])
         self._meta()
@@ -184,7 +189,9 @@ class _Packing:
         self.payload.whole_numbers(f"{name}.gap", starts - np.where(first, 0, before))
         self.payload.whole_numbers(f"{name}.length", ends - starts)
 
-    def _causes(self, causes: ReportCauses, lanes: Lanes, event_places: Integers) -> None:
+    def _causes(
+        self, causes: ReportCauses, lanes: Lanes, bands: Lanes, event_places: Integers
+    ) -> None:
         """The number of a rule, and of an event among all, each from 1; 0 where there is none.
 
         Numbers of intervals of input fluents follow those of events. They are told as differences,
@@ -194,7 +201,8 @@ class _Packing:
         event_places, numbers = self._numbered_records(lanes, event_places)
         in_order = np.argsort(event_places, kind="stable")
         events = []
-        for records in (causes.begin_records[order], causes.end_records[order]):
+        band_records = causes.band_records[bands.order]
+        for records in (causes.begin_records[order], causes.end_records[order], band_records):
             at = np.searchsorted(event_places[in_order], records)
             nearest = in_order[np.minimum(at, max(len(in_order) - 1, 0))] if len(in_order) else at
             is_known = (records > 0) & (at < len(in_order))
@@ -204,6 +212,9 @@ class _Packing:
         self.payload.whole_numbers("cause.end.rule", causes.end_rules[order] + 1)
         self.payload.whole_numbers("cause.begin.event", _steps(events[0]))
         self.payload.whole_numbers("cause.end.event", events[1] - events[0])
+        if len(bands.starts):
+            self.payload.whole_numbers("bandcause.rule", causes.band_rules[bands.order] + 1)
+            self.payload.whole_numbers("bandcause.event", _steps(events[2]))
 
     def _numbered_records(self, lanes: Lanes, event_places: Integers) -> tuple[Integers, Integers]:
         """The records that the page shows, and the number of the event or interval that each is."""
@@ -302,7 +313,7 @@ class _Packing:
             "fluents": [
                 {
                     "name": each.name, "arity": each.arity, "many": number in many,
-                    "input": each in content.inputs,
+                    "input": each in content.input_fluents,
                 }
                 for number, each in enumerate(content.relations)
             ],

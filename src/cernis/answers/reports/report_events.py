@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,7 +70,8 @@ def event_kinds(
             values_of(column, domain)
             for column, domain in zip(table.arguments, table.domains, strict=True)
         ]
-        titles = catalogue.events[relation].argument_names
+        entry = catalogue.events[relation]
+        titles = _named(entry.declared_names, entry.argument_names)
         none = np.full(len(table), -1)
         yield EventKind(relation, titles, True, columns, table.times, none)
 
@@ -110,13 +111,22 @@ def _input_kind(
     columns = [_array(column) for column in part.columns]
     if kind is RecordKind.EVENT:
         entry = catalogue.events.get(relation)
-        titles = entry.argument_names if entry else ()
+        titles = _named(entry.declared_names, entry.argument_names) if entry else ()
     else:
         # Records of fluents have the value before the arguments; here it follows them.
         columns = [*columns[1:], columns[0]]
         fluent = catalogue.fluents.get(relation)
-        titles = (*fluent.argument_names, "value") if fluent else ()
+        titles = ()
+        if fluent:
+            titles = (*_named(fluent.declared_names[1:], fluent.argument_names), "value")
+    if part.chances is not None and columns:
+        columns, titles = [*columns, as_arrow(part.chances)], (*titles, "probability")
     return EventKind(relation, titles, False, columns, part.times[1], part.places)
+
+
+def _named(declared: Sequence[str], by_rules: Sequence[str]) -> tuple[str, ...]:
+    """The names that a declaration gives to arguments, and else those that rules give."""
+    return tuple(one or other for one, other in zip(declared, by_rules, strict=True))
 
 
 def _array(column: Column) -> pa.Array:

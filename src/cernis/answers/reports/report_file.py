@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +14,7 @@ from cernis.answers.reports.input_intervals import input_intervals
 from cernis.answers.reports.map_areas import fact_areas, geojson_areas
 from cernis.answers.reports.report_causes import ReportCauses
 from cernis.answers.reports.report_content import RunOrigin, content_of, pack_content
-from cernis.answers.reports.report_events import event_kinds, position_kind
+from cernis.answers.reports.report_events import EventKind, event_kinds, position_kind
 from cernis.answers.reports.rule_texts import rule_texts
 from cernis.answers.reports.thresholds import thresholds_of
 from cernis.answers.reports.whole_explanations import explanations_of
@@ -28,6 +28,8 @@ from cernis.pages.payload import Payload
 if TYPE_CHECKING:
     from cernis.answers.result import Summary
 
+MOST_TRACED: Final = 1_000_000
+"""So many intervals get their causes in a report unless one asks for them."""
 _LISTED: Final = 500
 """How many of the records that were not used are listed."""
 
@@ -55,6 +57,19 @@ def write_report(
     """Write the report of a run, and give the file it is in."""
     payload = report_payload(origin, answer, summary, times, options, as_of)
     return write_page(path, report_page(payload.meta["title"], payload.base64()))
+
+
+def has_causes(origin: RunOrigin | None, answer: Answer) -> bool:
+    """Are causes of so many intervals given unasked, and can they be had?
+
+    They cannot be had of events that were read from an iterator, which are gone.
+    """
+    if origin is None or origin.causes is None:
+        return False
+    count = sum(len(table.starts) for table in answer.fluents.values())
+    count += sum(len(course.times) for course in answer.courses.values())
+    records = origin.read() if count <= MOST_TRACED else None
+    return records is not None and records.used > 0
 
 
 def write_page(path: str | Path, text: str) -> Path:
@@ -91,7 +106,7 @@ def report_payload(
         if origin.causes is None:
             raise CernisError("this result cannot name causes: it does not know its events")
         happened = {each: table for each, table in answer.events.items() if each not in hidden}
-        content.causes = origin.causes(content.tables, happened)
+        content.causes = origin.causes(content.tables, happened, content.band_tables)
     content.explanations = explanations_of(options.explain, answer, content, origin)
     payload = pack_content(content, options.title or "Report")
     payload.meta["summary"] = _summary(summary)
@@ -100,13 +115,18 @@ def report_payload(
     payload.meta["rules"] = [
         {**rule, "place": Path(rule["place"]).name} for rule in _rules(checked, content.causes)
     ]
-    limits = thresholds_of(checked)
-    for entry, kind in zip(payload.meta["events"], content.kinds, strict=True):
-        entry["thresholds"] = {
-            str(place): [{"value": value, "text": text} for value, text in found]
-            for (relation, place), found in limits.items() if relation == kind.relation
-        }  # fmt: skip
+    name_thresholds(payload, content.kinds, checked)
     return payload
+
+
+def name_thresholds(payload: Payload, kinds: Sequence[EventKind], checked: Checked) -> None:
+    """Put the numbers that rules compare the attributes of events with beside these."""
+    limits = thresholds_of(checked)
+    for entry, kind in zip(payload.meta["events"], kinds, strict=True):
+        entry["thresholds"] = {
+            str(place): [{"value": value, "text": text} for value, text in numbers]
+            for (relation, place), numbers in limits.items() if relation == kind.relation
+        }  # fmt: skip
 
 
 def _rules(checked: Checked, causes: ReportCauses | None) -> list[dict[str, Any]]:

@@ -62,6 +62,18 @@ def rows_of(
     )  # fmt: skip
 
 
+def stacked(first: LaneRows, second: LaneRows) -> LaneRows:
+    """The groups and rows of two sets, one below the other, without probabilities."""
+    return LaneRows(
+        np.concatenate([first.relations, second.relations]),
+        pa.concat_arrays([first.entities, second.entities]),
+        pa.concat_arrays([first.rests, second.rests]),
+        pa.concat_arrays([first.values, second.values]),
+        np.concatenate([first.groups, len(first.relations) + second.groups]),
+        np.concatenate([first.starts, second.starts]), np.concatenate([first.ends, second.ends]),
+    )  # fmt: skip
+
+
 def argument_texts(columns: list[pa.Array], length: int) -> tuple[pa.Array, pa.Array]:
     """The entity of each row, which is its first argument, and the other arguments as one text."""
     nothing = pa.repeat(as_text(""), length)

@@ -16,12 +16,14 @@ from cernis.evaluate.probabilities.credible.credible_tables import (
     credible,
     credible_table,
 )
+from cernis.evaluate.probabilities.proofs import with_literals
 from cernis.evaluate.probabilities.uncertain_query import UncertainQuery
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.query_loop import QueryInput, WindowRecords
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition
 from cernis.tables.domains import Domains
+from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
 
 
@@ -95,6 +97,11 @@ class WholeProbabilities(FromScratch):
             )
         elif relation in context.relations.events:
             answer.events[relation] = context.relations.events[relation]
+        elif with_literals(relation) in context.relations.events:
+            table = context.relations.events[with_literals(relation)]
+            answer.possible[relation] = EventTable(
+                table.arguments[:-1], table.domains[:-1], table.times
+            )
 
 
 def enter_certain(

@@ -70,6 +70,8 @@ class Provenance:
     spans: list[Span] = field(default_factory=list)
     """The places of the rules that causes name by number."""
     _numbers: dict[Span, int] = field(default_factory=dict)
+    is_uncertain: bool = False
+    """Are starts and ends the points at which a probability changes?"""
 
     def of(self, kind: str, relation: Relation, facts: WantedFacts) -> CauseRows:
         """The records that facts of a kind rest on, that of a part of a traced rule."""
@@ -202,6 +204,9 @@ class Provenance:
 
     def _follow_change(self, kind: str, relation: Relation, facts: WantedFacts) -> None:
         """Where an interval begins or ends, or a change that may do neither."""
+        if self.is_uncertain and kind in ("start", "end"):
+            self._follow_chance(relation, facts)
+            return
         effects = {
             "start": ("begins",), "end": ("ends", "replaces"), "initiation": ("initiates",),
             "termination": ("terminates",),
@@ -214,6 +219,13 @@ class Provenance:
             self._by_effects(relation, facts, "terminated")
         if kind == "end":
             self._by_effects(relation, facts, "other value")
+
+    def _follow_chance(self, relation: Relation, facts: WantedFacts) -> None:
+        """Where a probability changes: by an initiation of any value, or by a termination."""
+        of_any_value = replace(facts, columns=[*facts.columns[:-1], None])
+        self._by_rules(("initiates",), relation, of_any_value)
+        self._by_rules(("terminates",), relation, facts)
+        self._initially(relation, facts)
 
     def _initially(self, relation: Relation, facts: WantedFacts) -> None:
         rows = np.flatnonzero(facts.times == self.start)

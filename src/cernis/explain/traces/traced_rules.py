@@ -120,11 +120,20 @@ class TracedProgram:
     rules: tuple[TracedRule, ...]
 
 
-def traced(checked: Checked, relations: Collection[Relation] | None = None) -> TracedProgram:
-    """The program with a trace for each rule; or for rules of some relations only."""
-    tracer = _Tracer(checked, relations)
+def traced(
+    checked: Checked, relations: Collection[Relation] | None = None, is_uncertain: bool = False
+) -> TracedProgram:
+    """The program with a trace for each rule; or for rules of some relations only.
+
+    Over uncertain records, a rule that initiates or terminates is traced wherever it may: what
+    changes a probability need not begin or end an interval.
+    """
+    tracer = _Tracer(checked, relations, is_uncertain)
     tracer.trace()
     settings = checked.definitions.settings
+    if is_uncertain:
+        # Where a rule may fire does not depend on how exactly its probability is computed.
+        settings = replace(settings, exact=None)
     policies = tuple((str(event), consumption) for event, consumption in tracer.consumption)
     if policies:
         settings = replace(settings, consumption_of=(*settings.consumption_of, *policies))
@@ -174,8 +183,11 @@ def _is_named(term: Term, variable: Variable) -> bool:
 
 
 class _Tracer:
-    def __init__(self, checked: Checked, relations: Collection[Relation] | None) -> None:
+    def __init__(
+        self, checked: Checked, relations: Collection[Relation] | None, is_uncertain: bool
+    ) -> None:
         self._definitions = checked.definitions
+        self._is_uncertain = is_uncertain
         self._relations = relations
         self.events: list[EventRule] = []
         self.patterns: list[PatternRule] = []
@@ -210,8 +222,10 @@ class _Tracer:
         pair = _named_pair(rule.pair, TraceColumns("Open"))
         args, held = pair.args, pair.value
         head, effect = (*args, held), "initiates" if rule.initiates else "terminates"
-        if (effect, pair.relation) in self._whole:
+        if self._is_uncertain or (effect, pair.relation) in self._whole:
             self._points(effect, pair.relation, (*rule.pair.args, rule.pair.value), rule)
+        if self._is_uncertain:
+            return
         edge, limited = ("start", "begins") if rule.initiates else ("end", "ends")
         first: tuple[Literal, ...] = (Boundary(edge, pair, False, rule.span),)
         self._points(limited, pair.relation, head, rule, first)
@@ -272,6 +286,9 @@ class _Tracer:
             Boundary(effect, made, False, rule.span), Boundary(edge, pair, False, literal.span)
         )  # fmt: skip
         conditions = list(_solvable(rule, {name for each in first for name in _binders(each)}))
+        if conditions and self._is_uncertain:
+            # Static fluents that are uncertain have no starts and ends that a trace could ask for.
+            return
         shared = tuple((at, inside.index(term)) for at, term in enumerate(head) if term in inside)
         if conditions:
             places, below = columns.places(head), columns.places(inside)

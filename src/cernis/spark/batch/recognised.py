@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Self
+
+import pyarrow as pa
 
 from cernis.answers.result import Result
 from cernis.answers.uncertain_result import UncertainResult
@@ -66,12 +68,21 @@ class ResultFrames(Generic[Outcome]):
         """The whole result in this process, as a run in it gives it, and with its warnings."""
         return self._computation.collect()
 
-    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+    def report(
+        self, path: str | Path, *, title: str | None = None, events: bool | None = None,
+        positions: pa.Table | None = None, areas: str | Path | Mapping[str, Any] | None = None,
+        causes: bool | None = None, explain: Iterable[str] = (),
+    ) -> Path:  # fmt: skip
         """Write a page for a browser into a file of the driver: a timeline of all intervals.
 
-        The whole result comes into this process for it. Events of the input stay where they are.
+        The whole result comes into this process for it. So do the events of the input, which are
+        read once more; if they are more than a million, only where `events` is true. Without them
+        there are no causes either. The options are those of a result in process.
         """
-        return self._computation.report(path, title=title)
+        return self._computation.report(
+            path, title=title, events=events, positions=positions, areas=areas, causes=causes,
+            explain=explain,
+        )  # fmt: skip
 
     def persist(self) -> Self:
         """Keep the result of the run once it is computed."""

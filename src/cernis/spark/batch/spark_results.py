@@ -24,7 +24,8 @@ from cernis.check.model import FluentKind, Relation
 from cernis.errors import CernisError
 from cernis.evaluate.answer import Answer
 from cernis.plan.builder import Plan
-from cernis.records.record_columns import SetAside
+from cernis.records.record_columns import Records, SetAside
+from cernis.session.run_origin import run_origin
 from cernis.spark.exchange.batch_job import Job
 from cernis.spark.exchange.blobs import loads
 from cernis.spark.exchange.exchange_rows import DDL, LAST, Kind, Row, batches
@@ -54,6 +55,8 @@ _INTERVALS: Final = (
 )
 _PROBABILITY: Final = "probability double"
 _HAPPENINGS: Final = "event string, args array<string>, start bigint, occurrence bigint"
+MOST_SHOWN: Final = 1_000_000
+"""So many records come to the driver for a report unless one asks for all."""
 _SET_ASIDE: Final = "source string, line bigint, reason string, text string"
 
 
@@ -197,16 +200,42 @@ class Computation(ABC, Generic[Outcome]):
         result = self._result(self._complete(answer_of(answers)), summary, times)
         return result, summary, exchanged(reports)
 
-    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+    def report(
+        self, path: str | Path, *, title: str | None = None, events: bool | None = None,
+        positions: pa.Table | None = None, areas: str | Path | Mapping[str, Any] | None = None,
+        causes: bool | None = None, explain: Iterable[str] = (),
+    ) -> Path:  # fmt: skip
         """Write a page for a browser into a file of the driver: a timeline of all intervals.
 
-        The whole result comes into this process for it. Events of the input stay where they are.
+        The whole result comes into this process for it. So do the events of the input, which are
+        read once more; if they are more than a million, only where `events` is true. Without them
+        there are no causes either. The options are those of a result in process.
         """
-        return self.collect().report(path, title=title)
+        result = self.collect()
+        shown = result.summary.used <= MOST_SHOWN if events is None else events
+        if shown:
+            result.origin = self._origin_with_records(result.summary)
+        options: dict[str, Any] = {"positions": positions, "areas": areas}
+        if causes is not None or explain:
+            options |= self._cause_options(causes, explain)
+        return result.report(path, title=title, events=shown, **options)
+
+    def _origin_with_records(self, summary: Summary) -> RunOrigin:
+        from cernis.spark.batch.driver_records import collect_records
+
+        def read() -> Records:
+            return collect_records(self.source, self.job, lambda records, _: records).records
+
+        limits = summary.start, summary.end
+        return run_origin(self.plan, read, self.job.settings, limits, self.job.likely)
 
     @property
     def _origin(self) -> RunOrigin:
         return RunOrigin(self.plan.checked, lambda: None)
+
+    @abstractmethod
+    def _cause_options(self, causes: bool | None, explain: Iterable[str]) -> dict[str, Any]:
+        """The options of a report about causes; an error if the result has none."""
 
     @abstractmethod
     def _result(self, answer: Answer, summary: Summary, times: TimeOutput) -> Outcome:
@@ -297,6 +326,9 @@ class CertainComputation(Computation[Result]):
 
         return explain_on_spark(self, question, time)
 
+    def _cause_options(self, causes: bool | None, explain: Iterable[str]) -> dict[str, Any]:
+        return {"causes": causes, "explain": explain}
+
     def _result(self, answer: Answer, summary: Summary, times: TimeOutput) -> Result:
         return Result(
             answer, self.plan.checked.catalogue, summary, times=times, origin=self._origin
@@ -319,6 +351,11 @@ class UncertainComputation(Computation["UncertainResult"]):
         """`fluent, args, value, start, end, probability`, as of the in-process result."""
         columns = f"{_INTERVALS.removesuffix(', open boolean')}, {_PROBABILITY}"
         return self._tables(lambda result: result.probabilities, columns)
+
+    def _cause_options(self, causes: bool | None, explain: Iterable[str]) -> dict[str, Any]:
+        if explain:
+            raise CernisError("explanations are about certain records, not uncertain ones")
+        return {"causes": causes}
 
     def _tables(self, table_of: Callable[[UncertainResult], pa.Table], ddl: str) -> DataFrame:
         catalogue = self.plan.checked.catalogue

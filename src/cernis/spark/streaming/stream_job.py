@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +28,9 @@ from cernis.spark.streaming.stream_clock import trusted
 from cernis.spark.streaming.stream_demands import demand_rows
 from cernis.spark.streaming.stream_input import Input
 
+_MOST_SHOWN = 20_000
+"""So many records of an event or fluent come from one task to a page that shows them."""
+
 
 @dataclass(frozen=True)
 class StreamJob:
@@ -46,6 +50,8 @@ class StreamJob:
     """The version of the state that the micro-batch begins with; -1 for none."""
     clock: int | None = None
     """The clock before the micro-batch."""
+    shows_records: bool = False
+    """Are the newest records to come to the driver, for a page that shows them?"""
 
     @property
     def likely(self) -> UncertainSettings | None:
@@ -111,7 +117,18 @@ def packed(records: Records, job: StreamJob) -> Iterator[Row]:
         "warnings": records.warnings, "fluents": list(records.fluents),
         "unread": [*records.set_aside, *ahead], "skipped": records.skipped,
         "dated": records.dated,
+        "shown": _newest(records) if job.shows_records else [],
     })  # fmt: skip
+
+
+def _newest(records: Records) -> list[tuple[Any, ...]]:
+    """The newest records of each form, packed."""
+    parts = []
+    for part in records.relations.values():
+        if len(part) > _MOST_SHOWN:
+            part = part.take(np.sort(np.argsort(part.times[1], kind="stable")[-_MOST_SHOWN:]))
+        parts.append(packed_records(part))
+    return parts
 
 
 def _addressed(part: RecordColumns, step: int, job: StreamJob) -> Iterator[Piece]:

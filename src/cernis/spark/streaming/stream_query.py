@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from inspect import signature
 from pathlib import Path
@@ -32,14 +32,14 @@ from cernis.plan.properties.foreign_domains import foreign_domains
 from cernis.plan.properties.uncertain_relations import uncertain_relations
 from cernis.program import Program
 from cernis.records.mapping import Mappings, read_mappings, read_names
-from cernis.records.record_columns import SetAside
+from cernis.records.record_columns import RecordColumns, SetAside
 from cernis.session.feed import FEED, POLICIES
 from cernis.session.settings import Length, Point, Settings, length, settings
 from cernis.session.uncertain_session import UncertainSession
 from cernis.spark.batch.batch_run import program_with_facts
 from cernis.spark.batch.uncertain_stages import may_be_apart
 from cernis.spark.exchange.batch_job import Job, job_of, plan_in_zone
-from cernis.spark.exchange.blobs import loads
+from cernis.spark.exchange.blobs import loads, unpacked_records
 from cernis.spark.exchange.exchange_rows import DDL, LAST, Kind, Row, batches
 from cernis.spark.exchange.record_places import FIRST_LINES
 from cernis.spark.input.batch_input import partition_number
@@ -76,6 +76,7 @@ def stream(
     ids: str | None = None,
     uncertain: bool | Mapping[str, Any] = False, epoch: bool = False,
     on_changes: Callable[[pa.Table, TimeOutput], None] | None = None,
+    on_records: Callable[[Sequence[RecordColumns]], None] | None = None,
 ) -> Stream:  # fmt: skip
     """Recognise on a stream: start it, and give a handle to it.
 
@@ -107,7 +108,7 @@ def stream(
     whole numbers if `epoch` asks for these.
 
     `on_changes` is called after each micro-batch with its changes, whose times are whole numbers,
-    and with how times come out.
+    and with how times come out; `on_records` before that, with the newest records of the input.
     """
     loaded = program_with_facts(program, facts)
     warn_of_program(loaded.plan.diagnostics, loaded.sources, 2)
@@ -132,7 +133,9 @@ def stream(
         delay = length(heartbeat, "heartbeat", scale)
         frame = with_heartbeat(source, frame, delay, scale)
     target = sink_of(sink, stream_name(folder.folder), frame.sparkSession)
-    made = Stream(_job(plan, how, source, frame, folder, partitions), target, feeder, on_changes)
+    job = _job(plan, how, source, frame, folder, partitions)
+    job = replace(job, shows_records=on_records is not None)
+    made = Stream(job, target, feeder, on_changes, on_records)
     made.begin(frame, every, until_done)
     return made
 
@@ -271,6 +274,7 @@ class Stream:
     feeder: Feeder | None = None
     """The feeder that looks for files, if the input is a folder."""
     on_changes: Callable[[pa.Table, TimeOutput], None] | None = None
+    on_records: Callable[[Sequence[RecordColumns]], None] | None = None
     metrics: Metrics = field(default_factory=Metrics)
     set_aside: list[SetAside] = field(default_factory=list)
     """Records that were not used, with the reason; the last thousand."""
@@ -358,12 +362,15 @@ class Stream:
             name: figures[name] for name in GAUGES if name in figures
         }
         self.notices.fluents.update(figures.pop("fluents"))
+        shown = figures.pop("shown")
         folder.commit(number, {
             "state": state, "clock": figures["clock"], "query": figures["query_time"],
             "gauges": gauges, "fluents": self.notices.known(), "dated": times.dated,
             "has_changes": before.get("has_changes", False) or changes.num_rows > 0,
         })  # fmt: skip
         self._count(figures, changes, time.perf_counter() - began)
+        if self.on_records is not None and shown:
+            self.on_records([unpacked_records(each) for each in shown])
         if self.on_changes is not None:
             self.on_changes(changes, times)
 
@@ -440,7 +447,7 @@ def _together(reports: list[dict[str, Any]]) -> dict[str, Any]:
     """The reports of all tasks as one: sums, except for figures on which all buckets agree."""
     whole: dict[str, Any] = {
         "aside": [], "clock": None, "query_time": None, "skipped": [], "warnings": [],
-        "ignored": Counter(), "fluents": [], "dated": False,
+        "ignored": Counter(), "fluents": [], "dated": False, "shown": [],
     }  # fmt: skip
     for report in reports:
         for key, value in report.items():
