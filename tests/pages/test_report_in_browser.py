@@ -277,6 +277,8 @@ def test_a_page_that_is_served_goes_along_with_the_stream(browser: Chrome) -> No
         wait_for(lambda: rows_of(browser) == ["b1 · on", "b2 · events", "b2 · on"])
         pointer(browser, "pointerdown pointerup", 2, "3")
         assert "level · L" in text_of(browser, "curves")
+        # The first record is before all intervals, and times count from it now.
+        assert "from2" in text_of(browser, "chosen")
         assert not browser.find_element("id", "maptab").is_displayed()
         lines = "seen|8|8|b2|23.5|37.9\nseen|9|9|b2|23.6|37.9\n"
         live.page.take_records(list(program.records(lines).relations.values()))

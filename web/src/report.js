@@ -70,6 +70,8 @@ async function open() {
   if (isLive) {
     let shown;
     follow(model, view, () => (shown = curves.shown()), () => {
+      // Times may count from another base now.
+      Object.assign(clock, makeClock(model.meta));
       timeline.renew();
       minimap.recount();
       curves.renew(shown);
