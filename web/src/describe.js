@@ -17,7 +17,7 @@ export function makeDescriber(model, clock, timeline) {
     const value = set.values[place];
     const isOpen = set.open.has(place);
     const lines = [
-      title(pairText(model, set, lane, model.values[value]), timeline.colour(set.relation[lane], value),
+      title(pairText(model, set, lane, model.values[value]), () => timeline.colour(set.relation[lane], value),
         model.meta.fluents[set.relation[lane]].input ? "input" : ""),
       facts([
         ["from", clock.exact(start, model.exactRest.start?.[place])],
@@ -36,7 +36,7 @@ export function makeDescriber(model, clock, timeline) {
     const set = model.bands;
     const value = set.value[lane] - 1;
     return [
-      title(pairText(model, set, lane, model.values[value]), timeline.colour(set.relation[lane], value)),
+      title(pairText(model, set, lane, model.values[value]), () => timeline.colour(set.relation[lane], value)),
       facts([
         ["probability", set.chances[place].toFixed(6)],
         ["from", clock.exact(start)],
@@ -51,7 +51,7 @@ export function makeDescriber(model, clock, timeline) {
     const kind = model.events.kinds[place];
     const entry = model.meta.events[kind];
     return [
-      title(entry.name, timeline.eventColour(kind), entry.derived ? "derived event" : "event"),
+      title(entry.name, () => timeline.eventColour(kind), entry.derived ? "derived event" : "event"),
       facts([["at", clock.exact(start, model.exactRest.event?.[place])], ...attributesOf(model, place)]),
     ];
   }
@@ -98,8 +98,12 @@ export function makeDescriber(model, clock, timeline) {
   }
 }
 
+/** A heading with a swatch, whose colour follows the theme. */
 function title(text, colour, note) {
-  return make("h3", {}, make("i", { class: "swatch", style: `background:${colour}` }), text, note ? make("small", {}, ` ${note}`) : null);
+  const swatch = make("i", { class: "swatch", "data-swatch": "" });
+  swatch.repaint = () => (swatch.style.background = colour());
+  swatch.repaint();
+  return make("h3", {}, swatch, text, note ? make("small", {}, ` ${note}`) : null);
 }
 
 function facts(rows) {
@@ -126,6 +130,8 @@ function entityOfEvent({ events, entities }, place) {
 
 /** An event on one line. */
 export function eventText(model, clock, place) {
-  const args = attributesOf(model, place).map(([, value]) => value).join(", ");
-  return `${model.meta.events[model.events.kinds[place]].name}(${args}) at ${clock.exact(model.events.times[place])}`;
+  const event = model.meta.events[model.events.kinds[place]];
+  const values = attributesOf(model, place).map(([, value]) => value);
+  const chance = event.uncertain ? `, whose probability is ${values.pop()}` : "";
+  return `${event.name}(${values.join(", ")}) at ${clock.exact(model.events.times[place])}${chance}`;
 }

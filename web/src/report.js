@@ -79,6 +79,10 @@ async function open() {
       $("maptab").hidden = !hasMap();
       $("details").hidden = true;
       renewFilters();
+      if ($("summary").childElementCount) {
+        $("summary").replaceChildren();
+        fillSummary($("summary"), model, clock, timeline);
+      }
     });
   }
   window.cernis = { model, view, timeline, clock };

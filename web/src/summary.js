@@ -26,9 +26,9 @@ function cards(model, clock, counts) {
   const { meta, fluents, bands } = model;
   const number = (value) => value.toLocaleString("en");
   const entries = [
-    ["intervals", number(fluents.starts.length)],
+    ["intervals", number(fluents.starts.length - inputIntervals(model))],
     ["entities", number(model.entities.length)],
-    ["fluents", number(meta.fluents.length)],
+    ["fluents", number(meta.fluents.filter((each) => !each.input).length)],
     ["records", number(meta.summary.records ?? 0)],
     ["derived events", number(meta.events.reduce((sum, event, i) => sum + (event.derived ? counts.events[i] : 0), 0))],
     ["steps of probability", bands.starts.length ? number(bands.starts.length) : null],
@@ -38,6 +38,15 @@ function cards(model, clock, counts) {
   const span = make("p", { class: "span" }, `From ${clock.exact(0)} to ${clock.exact(meta.end)}, ${clock.duration(meta.end)}.`);
   return make("div", {}, make("div", { class: "cards" }, ...entries.map(([name, value]) =>
     make("div", { class: "card" }, make("b", {}, value), make("span", {}, name)))), span);
+}
+
+/** How many of the intervals were given, and not recognised. */
+function inputIntervals({ meta, fluents }) {
+  let count = 0;
+  for (let lane = 0; lane < fluents.size; lane++) {
+    if (meta.fluents[fluents.relation[lane]].input) count += fluents.offsets[lane + 1] - fluents.offsets[lane];
+  }
+  return count;
 }
 
 function durations(model, clock, timeline) {
@@ -59,7 +68,7 @@ function durations(model, clock, timeline) {
     const total = lengths.reduce((sum, each) => sum + each, 0);
     const swatch = make("i", { class: "swatch", style: `background:${timeline.colour(group.relation, group.value)}` });
     const fluent = model.meta.fluents[group.relation];
-    const name = make("span", {}, swatch, `${fluent.name} = ${model.values[group.value]}`);
+    const name = make("span", {}, swatch, `${fluent.name} = ${model.values[group.value]}`, fluent.input ? make("small", {}, " input") : null);
     return [name, lengths.length, group.entities.size, clock.duration(total), clock.duration(lengths[lengths.length >> 1]), clock.duration(lengths[lengths.length - 1])];
   }));
 }
@@ -77,6 +86,8 @@ function rules(model) {
 }
 
 function setAside(model) {
+  // A page of a stream says above what became of records.
+  if (model.meta.summary?.records === undefined) return null;
   const { summary } = model.meta;
   const rows = (summary.unused ?? []).map((each) => [each.source || "-", each.line, each.reason, make("code", {}, each.text)]);
   const others = Object.entries(summary.ignored ?? {}).map(([name, count]) => ["-", count, `no rule mentions ${name || "records without a name"}`, ""]);

@@ -321,7 +321,7 @@ class _Packing:
                 {
                     "name": kind.relation.name, "arity": kind.relation.arity,
                     "derived": kind.is_derived, "columns": list(kind.titles),
-                    "quiet": kind.is_quiet,
+                    "quiet": kind.is_quiet, "uncertain": kind.is_uncertain,
                 }
                 for kind in content.kinds
             ],

@@ -46,6 +46,8 @@ class EventKind:
     places: Integers
     is_quiet: bool = False
     """Is it hidden from the timeline until the reader shows it?"""
+    is_uncertain: bool = False
+    """Is the last column the probability of each record?"""
 
     @property
     def entities(self) -> pa.Array:
@@ -119,9 +121,13 @@ def _input_kind(
         titles = ()
         if fluent:
             titles = (*_named(fluent.declared_names[1:], fluent.argument_names), "value")
+    is_uncertain = False
     if part.chances is not None and columns:
+        is_uncertain = True
         columns, titles = [*columns, as_arrow(part.chances)], (*titles, "probability")
-    return EventKind(relation, titles, False, columns, part.times[1], part.places)
+    return EventKind(
+        relation, titles, False, columns, part.times[1], part.places, is_uncertain=is_uncertain
+    )
 
 
 def _named(declared: Sequence[str], by_rules: Sequence[str]) -> tuple[str, ...]:
