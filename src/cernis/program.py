@@ -205,17 +205,19 @@ class Program:
         self, events: Events, question: str, time: Point | None = None, *,
         window: Length | None = None, step: Length | None = None, start: Point | None = None,
         end: Point | None = None, tick: int | None = None, ties: str | None = None,
-        mapping: str | Path | Mapping[str, Any] | None = None,
+        mapping: str | Path | Mapping[str, Any] | None = None, uncertain: bool = False,
     ) -> Explanation:  # fmt: skip
         """Why a pair such as `level(b7)=critical` holds at a time, or why not; or an event.
 
         Without a time, it is the last point at which it does; a time of day, such as `10:32`, is
         the last one before the end of the run. Events and settings are those of
         `run`; only records that rules can reach from the question are evaluated. Events read once,
-        by `records`, serve many questions.
+        by `records`, serve many questions. Of `uncertain` records it says how likely the pair is,
+        and the share of each record in that.
         """
         from cernis.answers.time_output import TimeOutput
         from cernis.explain.explaining import RunLimits, explain
+        from cernis.explain.uncertain_explanations import explain_uncertain
         from cernis.records.record_sources import read_events
         from cernis.session.settings import point, settings
 
@@ -223,24 +225,27 @@ class Program:
         limits = RunLimits(
             chosen.window, chosen.step, chosen.start, chosen.end, chosen.tick, chosen.ties
         )
-        records = read_events(events, self.checked, mapping)
+        records = read_events(events, self.checked, mapping, uncertain=uncertain)
         shown = TimeOutput(self.time_scale, records.dated)
         at_time = time if isinstance(time, str | None) else point(time, "time", self.time_scale)
-        return explain(self.plan, records, question, at_time, limits, shown.text)
+        explain_one = explain_uncertain if uncertain else explain
+        return explain_one(self.plan, records, question, at_time, limits, shown.text)
 
     def explain_all(
         self, events: Events, text: str, first: Point | None = None, last: Point | None = None, *,
         window: Length | None = None, step: Length | None = None, start: Point | None = None,
         end: Point | None = None, tick: int | None = None, ties: str | None = None,
-        mapping: str | Path | Mapping[str, Any] | None = None,
+        mapping: str | Path | Mapping[str, Any] | None = None, uncertain: bool = False,
     ) -> list[Explanation]:  # fmt: skip
         """Why a pair held, or an event happened, from one time to another: each time by itself.
 
         The text may name an entity, such as `b7`: then it is all that has it as an argument. The
-        twenty latest intervals and happenings are explained, in the order of time.
+        twenty latest intervals and happenings are explained, in the order of time. Of `uncertain`
+        records, it is what held if all of them were true.
         """
         from cernis.answers.time_output import TimeOutput
-        from cernis.explain.explaining import RunLimits
+        from cernis.explain.explaining import RunLimits, explain
+        from cernis.explain.uncertain_explanations import explain_uncertain
         from cernis.explain.wider_questions import explain_over
         from cernis.records.record_sources import read_events
         from cernis.session.settings import point, settings
@@ -249,13 +254,16 @@ class Program:
         limits = RunLimits(
             chosen.window, chosen.step, chosen.start, chosen.end, chosen.tick, chosen.ties
         )
-        records = read_events(events, self.checked, mapping)
+        records = read_events(events, self.checked, mapping, uncertain=uncertain)
         low, high = (
             None if time is None else point(time, name, self.time_scale)
             for name, time in (("first", first), ("last", last))
         )
         shown = TimeOutput(self.time_scale, records.dated)
-        return explain_over(self.plan, records, text, low, high, limits, shown.text)
+        explain_one = explain_uncertain if uncertain else explain
+        return explain_over(
+            self.plan, records, text, low, high, limits, shown.text, explain_one=explain_one
+        )
 
     def record_shares(
         self, events: Events, question: str, time: Point, *, start: Point | None = None,

@@ -263,3 +263,15 @@ def test_the_smallest_move_of_a_record_is_named() -> None:
 def test_a_record_that_came_too_late_is_moved() -> None:
     text = cernis.load(TOY).explain(EVENTS, "rich(chris)=true", 12).text()
     assert "with the record win_lottery|13|13|chris at 11, it would hold" in text
+
+
+def test_values_of_equal_size_and_other_form_are_told_apart() -> None:
+    program = cernis.load("initiatedAt(level(X)=N, T) :- happensAt(sets(X, N), T).")
+    events = "sets|1|1|a|1\nsets|5|5|a|1.0\nsets|9|9|a|2\n"
+    whole, half = (program.explain(events, f"level(a)={each}") for each in ("1", "1.0"))
+    assert (whole.tree.interval, lines(whole)[0]) == ((2, 6), "sets|1|1|a|1")
+    assert (half.tree.interval, lines(half)[0]) == ((6, 10), "sets|5|5|a|1.0")
+    session = program.session()
+    session.insert(events)
+    session.query(10)
+    assert session.explain("level(a)=1").tree.interval == (2, 6)

@@ -6,20 +6,25 @@ import json
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cernis.cli.console import is_coloured, say
+from cernis.cli.console import is_coloured, say, stop
 from cernis.cli.program_arguments import (
     Columns,
     Config,
     Dialect,
     Facts,
     Rules,
+    Timezone,
     load_program,
     mapping_of,
 )
+
+if TYPE_CHECKING:
+    from cernis.explain.explanation_tree import Explanation
+    from cernis.program import Program
 
 
 class ExplanationFormat(StrEnum):
@@ -39,7 +44,7 @@ def explain(
     inputs: Annotated[
         list[Path],
         typer.Option("--input", "-i", metavar="FILE", readable=False, help="Records."),
-    ],
+    ] = [],  # noqa: B006 - the command line makes a new one for each call
     time: Annotated[
         str | None, typer.Option("--at", metavar="TIME", help="When; else when it last held.")
     ] = None,
@@ -61,21 +66,70 @@ def explain(
     end: Annotated[str | None, typer.Option(help="The time of the last query.")] = None,
     config: Config = None,
     columns: Columns = [],  # noqa: B006 - as above
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            readable=False,
+            help="Explain the stream of this checkpoint: from the records of its window, or from "
+            "all that it has read, if that is the input.",
+        ),
+    ] = None,
+    timezone: Timezone = None,
+    uncertain: Annotated[
+        bool,
+        typer.Option("--uncertain", help="Records may have probabilities; give their shares, too."),
+    ] = False,
 ) -> None:
     """Say why something held or happened, down to the records; or why it did not."""
-    from cernis.explain.explanation_pages import explanation_page
     from cernis.explain.wider_questions import is_entity
 
-    program = load_program(rules, facts, dialect)
+    if checkpoint is not None:
+        if any(each is not None for each in (first, last, window, step, start, end)):
+            stop(
+                "with --checkpoint, --from, --to and the settings of a run have no meaning: the "
+                "stream has its own; say a time with --at",
+                2,
+            )
+        program = load_program(rules, facts, dialect)
+        explanations = [
+            _of_stream(program, checkpoint, question, time, inputs, mapping_of(config, columns),
+                       timezone)
+        ]  # fmt: skip
+        _write(explanations, question, format_, depth)
+        return
+    if not inputs:
+        stop("there is nothing to explain from: give records with --input, or a --checkpoint", 2)
+    program = load_program(rules, facts, dialect, timezone=timezone)
     limits: dict[str, Any] = {
         "window": window, "step": step, "start": start, "end": end,
-        "mapping": mapping_of(config, columns),
+        "mapping": mapping_of(config, columns), "uncertain": uncertain,
     }  # fmt: skip
     if first is None and last is None and not is_entity(program.plan, question):
         explanations = [program.explain(inputs, question, time, **limits)]
     else:
         bounds = (time, time) if time is not None else (first, last)
         explanations = program.explain_all(inputs, question, *bounds, **limits)
+    _write(explanations, question, format_, depth)
+
+
+def _of_stream(
+    program: Program, checkpoint: Path, question: str, time: str | None, inputs: list[Path],
+    mapping: Path | dict[str, Any] | None, zone: str | None,
+) -> Explanation:  # fmt: skip
+    from cernis.spark.streaming.stream_explanations import explain_stream
+
+    return explain_stream(
+        program, checkpoint, question, time, events=inputs or None, mapping=mapping, zone=zone
+    )
+
+
+def _write(
+    explanations: list[Explanation], question: str, format_: ExplanationFormat, depth: int | None
+) -> None:
+    """Write explanations in one of the formats."""
+    from cernis.explain.explanation_pages import explanation_page
+
     if format_ is ExplanationFormat.JSON:
         whole = [each.as_dict() for each in explanations]
         content = whole[0] if len(whole) == 1 else whole

@@ -93,7 +93,8 @@ class WorkingMemory:
 
     def __init__(self, stores: dict[Relation, Store], tick: int, has_chances: bool = False) -> None:
         self.stores = stores
-        self._has_chances = has_chances
+        self.has_chances = has_chances
+        """Do records have probabilities?"""
         self._tick = tick
         self.pending: dict[RecordForm, list[RecordColumns]] = {}
         """The records that wait for their time, or for the next query."""
@@ -342,7 +343,7 @@ class WorkingMemory:
         return StoredRows(arguments, [*columns, *self._chance_column(part)])
 
     def _chance_column(self, part: RecordColumns) -> list[Array]:
-        if not self._has_chances:
+        if not self.has_chances:
             return []
         return [np.ones(len(part)) if part.chances is None else part.chances]
 

@@ -29,7 +29,7 @@ from cernis.explain.body_proofs import (
     terms,
 )
 from cernis.explain.explanation_tree import Reason
-from cernis.explain.histories import Happening, History, Instance, Interval, NamedRecord
+from cernis.explain.histories import Happening, History, Instance, Interval, NamedRecord, formed
 from cernis.explain.interval_causes import IntervalCauses
 from cernis.explain.patterns.pattern_causes import PatternCauses
 from cernis.explain.phrase_causes import (
@@ -73,7 +73,7 @@ class CauseTrees:
 
     def pair(self, relation: Relation, instance: Instance, time: int, depth: int = 0) -> Reason:
         """Why a pair holds at a point."""
-        span = span_at(self.history.fluent(relation).get(instance, []), time)
+        span = span_at(self.history.fluent(relation).get(instance), time)
         name = self.name(relation, instance)
         if span is None:
             return Reason("note", f"{name} does not hold at {point_text(time)}")
@@ -224,7 +224,7 @@ class CauseTrees:
         reason = Reason("absent", f"{text}, {show(timer.delay)}")
         args = tuple(map(value, timer.about.args))
         for each in self.history.events_at(timer.about.relation, since):
-            if each.args == args:
+            if formed(each.args) == formed(args):
                 reason.reasons.append(self.event(timer.about.relation, each, depth + 1))
         return reason
 
@@ -309,7 +309,7 @@ class CauseTrees:
         """That a pair does not hold at a point, and what ended it if it held before."""
         name = self.name(relation, instance)
         reason = Reason("absent", f"{name} does not hold at {point_text(time)}")
-        before = [s for s in self.history.fluent(relation).get(instance, []) if s[1] <= time]
+        before = [s for s in self.history.fluent(relation).get(instance) if s[1] <= time]
         if before and depth <= _DEEPEST and not self._is_repeated(relation, instance, before[-1]):
             reason.text += f"; it did on {interval_text(before[-1])}"
             reason.reasons += self.ended_reasons(relation, instance, before[-1], depth)
@@ -452,7 +452,10 @@ class CauseTrees:
         if relation in self.history.answer.fluents:
             return []
         for each in self.history.records_of(relation):
-            if (each.args, each.value) == instance and each.start <= time < each.end:
+            if (
+                formed((each.args, each.value)) == formed(instance)
+                and each.start <= time < each.end
+            ):
                 return [_record_reason(each)]
         return []
 

@@ -11,7 +11,7 @@ from cernis.evaluate.run import Run
 from cernis.explain.body_proofs import span_at, terms
 from cernis.explain.causes import CauseTrees
 from cernis.explain.explanation_tree import Explanation, Reason
-from cernis.explain.histories import History, Interval
+from cernis.explain.histories import History, Interval, formed
 from cernis.explain.misses import Misses
 from cernis.explain.phrase_causes import with_timers
 from cernis.explain.point_texts import point_asked
@@ -139,7 +139,7 @@ def is_held(history: History, question: Question, time: int) -> bool:
     """Does the pair of a question hold at a point?"""
     assert question.value is not None
     instance = tuple(map(value, question.args)), value(question.value)
-    return span_at(history.fluent(question.relation).get(instance, []), time) is not None
+    return span_at(history.fluent(question.relation).get(instance), time) is not None
 
 
 def _event_tree(causes: CauseTrees, question: Question, time: int) -> Reason | None:
@@ -153,9 +153,13 @@ def last_point(history: History, question: Question) -> int:
     """The last point at which a question is true, or the end of the run if there is none."""
     args: tuple[Value, ...] = tuple(map(value, question.args))
     if question.value is None:
-        times = [each.time for each in history.events(question.relation) if each.args == args]
+        times = [
+            each.time
+            for each in history.events(question.relation)
+            if formed(each.args) == formed(args)
+        ]
         return max(times, default=history.end)
-    spans = history.fluent(question.relation).get((args, value(question.value)), [])
+    spans = history.fluent(question.relation).get((args, value(question.value)))
     return last_span_point(spans, history.end)
 
 

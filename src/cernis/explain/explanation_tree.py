@@ -17,7 +17,7 @@ class Reason:
     """One node: a sentence, what it is about, and the reasons below it, deepest causes last.
 
     `kind` is one of pair, event, began, kept, ended, rule, record, fact, condition, absent, failed,
-    miss, change, note.
+    miss, change, share, note.
     """
 
     kind: str
@@ -62,6 +62,8 @@ class Explanation:
     """Do the records with some numbers, evaluated alone, give the answer?"""
     shown_time: str = ""
     """The time as it is written: a date if the input has such."""
+    probability: float | None = None
+    """How likely a pair is from uncertain records; None if records are certain."""
 
     def write_times(self, show_time: Callable[[int], str]) -> None:
         """Write all time-points in the texts of the tree."""
@@ -112,9 +114,10 @@ class Explanation:
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation for JSON."""
+        known = {} if self.probability is None else {"probability": self.probability}
         return {
             "question": self.question, "time": self.time, "at": self.shown_time,
-            "holds": self.holds, "tree": self.tree.as_dict(),
+            "holds": self.holds, **known, "tree": self.tree.as_dict(),
         }  # fmt: skip
 
     def __str__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -23,6 +23,36 @@ from cernis.tables.domains import Domain
 Interval: TypeAlias = tuple[int, int]
 Instance: TypeAlias = tuple[Row, Value]
 """The arguments and the value of a pair."""
+
+
+def formed(row: Row | Value) -> object:
+    """A value, or a row of them, to compare by: 2 and 2.0 are two values.
+
+    >>> formed((2, "a")) == formed((2.0, "a")), formed((2, "a")) == formed((2, "a"))
+    (False, True)
+    """
+    if isinstance(row, tuple):
+        return tuple(map(formed, row))
+    return (float, row) if isinstance(row, float) else row
+
+
+class PairIntervals:
+    """The intervals of the pairs of a fluent, in the order of time."""
+
+    def __init__(self, pairs: Iterable[tuple[Instance, list[Interval]]]) -> None:
+        self._pairs = {formed(instance): (instance, spans) for instance, spans in pairs}
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def get(self, instance: Instance) -> list[Interval]:
+        """The intervals of one pair."""
+        known = self._pairs.get(formed(instance))
+        return [] if known is None else known[1]
+
+    def items(self) -> Iterable[tuple[Instance, list[Interval]]]:
+        """Each pair with its intervals."""
+        return self._pairs.values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +95,7 @@ class History:
     _knowledge: Knowledge | None = None
     _events: dict[Relation, list[Happening]] = field(default_factory=dict)
     _by_time: dict[Relation, dict[int, list[Happening]]] = field(default_factory=dict)
-    _fluents: dict[Relation, dict[Instance, list[Interval]]] = field(default_factory=dict)
+    _fluents: dict[Relation, PairIntervals] = field(default_factory=dict)
     _records: dict[Relation, list[NamedRecord]] = field(default_factory=dict)
     _parts: dict[Pattern, tuple[Answer, list[TracedPattern]]] = field(default_factory=dict)
     members: dict[tuple[str, int], dict[Row, NamedRecord]] = field(default_factory=dict)
@@ -107,11 +137,11 @@ class History:
             self._by_time[relation] = by_time
         return self._by_time[relation].get(time, [])
 
-    def fluent(self, relation: Relation) -> dict[Instance, list[Interval]]:
+    def fluent(self, relation: Relation) -> PairIntervals:
         """The intervals of all pairs of a fluent, in the order of time."""
         if relation not in self._fluents:
-            derived = dict(self._intervals(relation))
-            self._fluents[relation] = derived or self._recorded(relation)
+            derived = PairIntervals(self._intervals(relation))
+            self._fluents[relation] = derived or PairIntervals(self._recorded(relation))
         return self._fluents[relation]
 
     def records_of(self, relation: Relation) -> list[NamedRecord]:
@@ -178,12 +208,16 @@ class History:
         for group, row in enumerate(decoded_rows(table.columns(), len(table))):
             yield (row[:-1], row[-1]), spans[offsets[group] : offsets[group + 1]]
 
-    def _recorded(self, relation: Relation) -> dict[Instance, list[Interval]]:
-        pieces: dict[Instance, list[Interval]] = {}
+    def _recorded(self, relation: Relation) -> Iterator[tuple[Instance, list[Interval]]]:
+        pieces: dict[object, tuple[Instance, list[Interval]]] = {}
         for each in self.records_of(relation):
             if each.value is not None:
-                pieces.setdefault((each.args, each.value), []).append((each.start, each.end))
-        return {instance: united(spans) for instance, spans in pieces.items()}
+                instance = each.args, each.value
+                pieces.setdefault(formed(instance), (instance, []))[1].append(
+                    (each.start, each.end)
+                )
+        for instance, spans in pieces.values():
+            yield instance, united(spans)
 
     def _members(self) -> dict[tuple[str, int], dict[Row, NamedRecord]]:
         definitions = self.plan.checked.definitions

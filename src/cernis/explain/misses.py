@@ -22,7 +22,7 @@ from cernis.errors import KnowledgeError
 from cernis.explain.body_proofs import Bindings, Failure, Unexplained, match_all, terms
 from cernis.explain.causes import CauseTrees
 from cernis.explain.explanation_tree import Reason
-from cernis.explain.histories import Instance
+from cernis.explain.histories import Instance, formed
 from cernis.explain.interval_misses import interval_misses
 from cernis.explain.patterns.pattern_misses import pattern_misses
 from cernis.explain.phrase_causes import came_in_time
@@ -85,7 +85,7 @@ class Misses:
         assert question.value is not None
         relation = question.relation
         instance = tuple(map(value, question.args)), value(question.value)
-        before = [s for s in self._history.fluent(relation).get(instance, []) if s[1] <= time]
+        before = [s for s in self._history.fluent(relation).get(instance) if s[1] <= time]
         if before:
             yield from self._causes.ended_reasons(relation, instance, before[-1], 0)
         since = before[-1][1] - self._history.tick if before else self._history.start
@@ -106,7 +106,11 @@ class Misses:
     def _no_record(
         self, question: Question, relation: Relation, instance: Instance, time: int
     ) -> Reason:
-        known = [r for r in self._history.records_of(relation) if (r.args, r.value) == instance]
+        known = [
+            r
+            for r in self._history.records_of(relation)
+            if formed((r.args, r.value)) == formed(instance)
+        ]
         if not known:
             return Reason("failed", f"no record says that {question}")
         near = min(known, key=lambda r: min(abs(r.start - time), abs(r.end - time)))

@@ -162,7 +162,7 @@ def held_so_far(timer: Timer, history: History, time: int) -> str:
     A text to follow the name of the pair.
     """
     assert isinstance(timer.about, Pair)
-    spans = history.fluent(timer.about.relation).get(timer.instance, [])
+    spans = history.fluent(timer.about.relation).get(timer.instance)
     span = next((each for each in spans if each[0] <= time < each[1]), None)
     if span is None:
         return "does not hold"

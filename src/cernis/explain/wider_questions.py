@@ -30,12 +30,13 @@ MOST_EXPLAINED = 20
 
 def explain_over(
     plan: Plan, records: Records, text: str, first: int | None, last: int | None,
-    limits: RunLimits, show_time: Callable[[int], str] = str,
+    limits: RunLimits, show_time: Callable[[int], str] = str, *,
+    explain_one: Callable[..., Explanation] = explain,
 ) -> list[Explanation]:  # fmt: skip
     """Why what a text names held or happened from `first` to `last`: each time by itself.
 
     The text is a pair, an event, or an entity; of an entity it is all that has it as an argument.
-    If there is nothing, it is why not at the end.
+    If there is nothing, it is why not at the end. `explain_one` explains each point.
     """
     run = Run(plan, limits.tick, limits.ties)
     answer = run.over(records, limits.start, limits.end, limits.window, limits.step)
@@ -43,12 +44,12 @@ def explain_over(
     high = last if last is not None else 1 << 62
     points = sorted(set(_points(plan, answer, text, low, high)), key=lambda each: each[1])
     made = [
-        explain(plan, records, question, point, limits, show_time)
+        explain_one(plan, records, question, point, limits, show_time)
         for question, point in points[-MOST_EXPLAINED:]
     ]
     if made or is_entity(plan, text):
         return made
-    return [explain(plan, records, text, last, limits, show_time)]
+    return [explain_one(plan, records, text, last, limits, show_time)]
 
 
 def is_entity(plan: Plan, text: str) -> bool:

@@ -271,8 +271,9 @@ class Session(QueryLoop):
         """
         from cernis.session.session_explanations import explain_session
 
-        scale = self.plan.checked.definitions.settings.time
-        return explain_session(self, question, None if time is None else call_time(time, scale))
+        if not isinstance(time, str | None):
+            time = call_time(time, self.plan.checked.definitions.settings.time)
+        return explain_session(self, question, time)
 
     # -- queries ----------------------------------------------------------------------------
 

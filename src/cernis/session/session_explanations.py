@@ -6,6 +6,8 @@ that the window has forgotten is said to do so.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,10 +15,11 @@ import numpy as np
 from cernis.errors import DataError
 from cernis.explain.explaining import RunLimits, explain, last_span_point
 from cernis.explain.explanation_tree import Explanation, Reason
-from cernis.explain.histories import Interval
-from cernis.explain.point_texts import interval_text, point_text
+from cernis.explain.histories import Interval, decoded_rows, formed
+from cernis.explain.point_texts import interval_text, point_asked, point_text
 from cernis.explain.questions import Question, read_question
 from cernis.explain.reachable_records import is_any_of
+from cernis.explain.uncertain_explanations import explain_uncertain
 from cernis.kernels.array_types import Array, Booleans
 from cernis.knowledge.ground_values import value
 from cernis.records.record_columns import (
@@ -34,6 +37,7 @@ from cernis.tables.interval_tables import INFINITY
 if TYPE_CHECKING:
     from cernis.check.model import Relation
     from cernis.evaluate.working_memory import WorkingMemory
+    from cernis.plan.builder import Plan
     from cernis.session.session import Session
 
 
@@ -45,21 +49,68 @@ class WindowLines(SourceLines):
         return "window", 0
 
 
-def explain_session(session: Session, text: str, time: int | None) -> Explanation:
+@dataclass(frozen=True, slots=True)
+class WindowAnswer:
+    """What is known of an answer where only the records of its window are left."""
+
+    records: Records
+    """The records of the window."""
+    spans: list[Interval]
+    """The intervals that the pair of the question has in the answer."""
+    edge: int
+    """The last point whose records are forgotten."""
+    is_forgotten: bool
+    """Has anything been forgotten yet?"""
+    is_uncertain: bool = False
+    """May records be uncertain?"""
+
+
+def explain_session(session: Session, text: str, time: int | str | None) -> Explanation:
     """Why a pair holds at a time in the answer of a session, or why not; or an event."""
     if session.last is None or session.start is None:
         raise DataError("the session has answered no query yet: ask after `query`")
     question = read_question(text, session.plan.checked)
     edge = max(session.start, session.edge(session.last))
-    spans = _answer_spans(session, question)
-    if time is None and question.value is not None:
-        time = last_span_point(spans, session.last)
     limits = RunLimits(start=edge, end=session.last, tick=session.tick, ties=session.ties)
-    records = window_records(session.memory, session.dated)
-    explanation = explain(session.plan, records, text, time, limits, session.times.text)
-    if question.value is not None and edge > session.start:
-        _tell_forgotten(explanation, spans, edge)
-        explanation.write_times(session.times.text)
+    is_uncertain = session.uncertain_input is not None
+    known = WindowAnswer(
+        window_records(session.memory, session.dated),
+        [] if is_uncertain else answer_spans(session, question), edge, edge > session.start,
+        is_uncertain,
+    )  # fmt: skip
+    return explain_window(session.plan, question, time, known, limits, session.times.text)
+
+
+def explain_window(
+    plan: Plan, question: Question, time: int | str | None, known: WindowAnswer,
+    limits: RunLimits, show_time: Callable[[int], str],
+) -> Explanation:  # fmt: skip
+    """Explain an answer from the records of its window; what rests on others is said to do so."""
+    assert limits.end is not None
+    if isinstance(time, str):
+        time = point_asked(time, plan.checked.definitions.settings.time, limits.end)
+    if time is None and question.value is not None and not known.is_uncertain:
+        time = last_span_point(known.spans, limits.end)
+    if known.is_uncertain:
+        return _uncertain_in_window(plan, question, time, known, limits, show_time)
+    explanation = explain(plan, known.records, str(question), time, limits, show_time)
+    if question.value is not None and known.is_forgotten:
+        _tell_forgotten(explanation, known.spans, known.edge)
+        explanation.write_times(show_time)
+    return explanation
+
+
+def _uncertain_in_window(
+    plan: Plan, question: Question, time: int | None, known: WindowAnswer, limits: RunLimits,
+    show_time: Callable[[int], str],
+) -> Explanation:  # fmt: skip
+    explanation = explain_uncertain(plan, known.records, str(question), time, limits, show_time)
+    if known.is_forgotten:
+        text = (
+            f"records up to {point_text(known.edge)}, which the window has forgotten, are not seen"
+        )
+        explanation.tree.reasons.append(Reason("forgotten", text))
+        explanation.write_times(show_time)
     return explanation
 
 
@@ -102,13 +153,14 @@ def window_records(memory: WorkingMemory, dated: bool = False) -> Records:
         if not store.has_intervals:
             times = rows.columns[0]
             form = RecordForm(relation, RecordKind.EVENT)
-            parts[form] = RecordColumns(form, [times, times], columns, places)
+            chances = rows.columns[-1] if memory.has_chances else None
+            parts[form] = RecordColumns(form, [times, times], columns, places, chances=chances)
             continue
         starts, ends, values, is_point = rows.columns[:4]
         held = _column(values, store.value_domain)
         whole = RecordColumns(
             RecordForm(relation, RecordKind.INTERVAL), [starts, starts, ends], [held, *columns],
-            places,
+            places, chances=rows.columns[-1] if memory.has_chances else None,
         )  # fmt: skip
         _add_fluent(parts, relation, whole, is_point == 1)
     return Records(parts, count=count, sources=WindowLines(), dated=dated)
@@ -121,7 +173,7 @@ def _add_fluent(
     if is_point.any():
         form = RecordForm(relation, RecordKind.POINT)
         points = whole.take(is_point)
-        parts[form] = RecordColumns(form, points.times[:2], points.columns, points.places)
+        parts[form] = replace(points, form=form, times=points.times[:2])
     if not is_point.all():
         parts[whole.form] = whole.take(~is_point)
 
@@ -130,17 +182,21 @@ def _column(data: Array, domain: Domain | None) -> Column:
     return data if domain is None else Coded(domain.values, data)
 
 
-def _answer_spans(session: Session, question: Question) -> list[Interval]:
+def answer_spans(session: Session, question: Question) -> list[Interval]:
     """The intervals of a pair in the answer of a session."""
     table = session.evaluator.answer().fluents.get(question.relation)
     if table is None or question.value is None:
         return []
     chosen = np.ones(len(table), np.bool_)
-    wanted = (*question.args, question.value)
-    for (data, domain), term in zip(table.columns(), wanted, strict=True):
-        chosen &= is_any_of(_column(data, domain), [value(term)])
+    wanted = (*map(value, question.args), value(question.value))
+    for (data, domain), each in zip(table.columns(), wanted, strict=True):
+        chosen &= is_any_of(_column(data, domain), [each])
+    groups = np.flatnonzero(chosen)
+    rows = decoded_rows([(data[groups], domain) for data, domain in table.columns()], len(groups))
     spans: list[Interval] = []
-    for group in np.flatnonzero(chosen).tolist():
-        low, high = int(table.offsets[group]), int(table.offsets[group + 1])
-        spans += zip(table.starts[low:high].tolist(), table.ends[low:high].tolist(), strict=True)
+    for group, row in zip(groups.tolist(), rows, strict=True):
+        if formed(row) == formed(wanted):
+            low, high = int(table.offsets[group]), int(table.offsets[group + 1])
+            starts, ends = table.starts[low:high].tolist(), table.ends[low:high].tolist()
+            spans += zip(starts, ends, strict=True)
     return [(start, min(end, INFINITY)) for start, end in spans]

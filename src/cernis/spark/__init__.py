@@ -8,12 +8,14 @@ from cernis.spark.batch.recognised import Recognised, UncertainRecognised
 from cernis.spark.batch.recogniser import recogniser
 from cernis.spark.sinks import fold
 from cernis.spark.streaming.file_source import files
+from cernis.spark.streaming.stream_explanations import explain_stream
 from cernis.spark.streaming.stream_query import Stream, stream
 
 __all__ = [
     "Recognised",
     "Stream",
     "UncertainRecognised",
+    "explain_stream",
     "files",
     "fold",
     "recognise",

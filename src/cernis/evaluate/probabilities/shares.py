@@ -63,14 +63,19 @@ class PairAtPoint:
 def record_shares(
     plan: Plan, records: Records, target: PairAtPoint, bounds: tuple[int, int], *,
     tick: int | None = None, ties: str | None = None, most: int = MOST_RECORDS,
+    window: int | None = None, step: int | None = None, only: Collection[int] | None = None,
 ) -> PairShares:  # fmt: skip
     """The share of each record in the probability of a pair at a point.
 
-    The bounds are the start and end of the run. Records should be those that rules can reach from
-    the pair; of these only records of points before the asked one, or that cover it, can matter.
+    The bounds are the start and end of the run, which may have windows. Records should be those
+    that rules can reach from the pair; of these only records of points before the asked one, or
+    that cover it, can matter. `only` are the numbers of the records whose shares are wanted, if
+    not those of all are.
     """
-    run = _Reruns(plan, records, target, bounds, tick, ties)
+    run = _Reruns(plan, records, target, (*bounds, window, step), tick, ties)
     numbers = _earlier(records, target.time, run.tick)
+    if only is not None:
+        numbers = numbers[np.isin(numbers, np.array(sorted(only), np.int64))]
     if len(numbers) > most:
         raise DataError(
             f"{len(numbers):,} records may carry the probability: it is computed without each of "
@@ -91,8 +96,8 @@ class _Reruns:
     """Evaluates a plan over all records but some."""
 
     def __init__(
-        self, plan: Plan, records: Records, target: PairAtPoint, bounds: tuple[int, int],
-        tick: int | None, ties: str | None,
+        self, plan: Plan, records: Records, target: PairAtPoint,
+        bounds: tuple[int, int, int | None, int | None], tick: int | None, ties: str | None,
     ) -> None:  # fmt: skip
         self._plan, self._records, self._target, self._bounds = plan, records, target, bounds
         self._ties = ties

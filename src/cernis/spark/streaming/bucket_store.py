@@ -243,6 +243,17 @@ class Checkpoint:
         self._compare(before, {"format": FORMAT, **settings})
         return {**settings, **before}
 
+    def settings(self) -> dict[str, Any]:
+        """The settings of the stream; a DataError if there is none in the folder."""
+        file = self.folder / "stream.json"
+        try:
+            known: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        except FileNotFoundError:
+            raise DataError(f"there is no checkpoint of a stream in {self.folder}") from None
+        except (OSError, ValueError) as error:
+            raise DataError(f"the checkpoint {self.folder} cannot be read: {error}") from error
+        return known
+
     def _compare(self, before: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
         for key, value in settings.items():
             if value is not None and before.get(key) != value:

@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from cernis.explain.explanation_tree import Explanation
+    from cernis.records.record_sources import Events
+
 Batches = Iterator[pa.RecordBatch]
 
 _KEPT: Final = 1000
@@ -340,6 +343,21 @@ class Stream:
         """Stop it; a micro-batch under way will be done again."""
         self.query.stop()
         self._end()
+
+    def explain(
+        self, question: str, time: Any = None, *, events: Events | None = None,
+        mapping: str | Path | Mapping[str, Any] | None = None,
+    ) -> Explanation:  # fmt: skip
+        """Why a pair such as `level(b7)=critical` holds at a time, or why not; or an event.
+
+        It is the answer of the last query, explained from the records of the window, or from the
+        events that the stream has read: see `cernis.spark.explain_stream`.
+        """
+        from cernis.spark.streaming.stream_explanations import explain_plan
+
+        folder = self.job.checkpoint.folder
+        plan = self.job.job.loaded.plan
+        return explain_plan([plan], folder, question, time, events=events, mapping=mapping)
 
     # -- a micro-batch ----------------------------------------------------------------------
 
