@@ -167,7 +167,7 @@ class Program:
         self, *, window: Length | None = None, step: Length | None = None,
         start: Point | None = None, tick: int | None = None, ties: str | None = None,
         policy: str = "early", ids: str | None = None, future: Length | None = None,
-        epoch: bool = False, facts: FactSources | None = None,
+        epoch: bool = False, facts: FactSources | None = None, causes: bool = False,
     ) -> Session:  # fmt: skip
         """A session: events are inserted and retracted, and each query reports what has changed.
 
@@ -177,7 +177,8 @@ class Program:
         relation: one that comes again is ignored, and one is taken back by its id. A record that
         arrives or occurs more than `future` after a query is set aside at that query. Times come
         out as timestamps once the input has had such, unless `epoch` asks for whole numbers.
-        `facts` are those of `with_facts`.
+        `facts` are those of `with_facts`. With `causes`, the feed names the records that caused
+        each change.
 
         >>> from cernis import load
         >>> session = load("initiatedAt(rich(X)=true, T) :- happensAt(win(X), T).").session()
@@ -189,7 +190,12 @@ class Program:
         from cernis.session.settings import length, settings
 
         chosen = settings(window, step, start, None, tick, ties, self.time_scale)
-        return Session(
+        kind: type[Session] = Session
+        if causes:
+            from cernis.session.caused_session import CausedSession
+
+            kind = CausedSession
+        return kind(
             (self if facts is None else self.with_facts(facts)).plan,
             chosen.window,
             chosen.step,

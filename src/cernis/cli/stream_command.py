@@ -118,6 +118,10 @@ class SharedOptions:
     timezone: Timezone = None
     round_times: RoundTimes = False
     epoch: Epoch = False
+    causes: Annotated[
+        bool,
+        typer.Option("--causes", help="Name the records that began and ended each interval."),
+    ] = False
     future: Future = None
     partitions: Partitions = None
     allow_unused: AllowUnused = False
@@ -137,6 +141,7 @@ class SharedOptions:
             "lateness": 0 if self.lateness == "0" else self.lateness, "policy": self.policy,
             "start": self.start, "tick": self.tick, "future": self.future,
             "partitions": self.partitions, "uncertain": self._uncertain(), "epoch": self.epoch,
+            "causes": self.causes,
         }  # fmt: skip
 
     def _uncertain(self) -> bool | dict[str, Any]:

@@ -383,7 +383,7 @@ def _equal_rows(store: Store, wanted: StoredRows) -> tuple[Places, Integers]:
         return (none, none), none
     places = _places_at_times(store, wanted)
     stored = store.rows(places)
-    keys = _numbered([
+    keys = row_numbers([
         np.concatenate(columns) for columns in zip(
             [*stored.arguments, *stored.columns], [*wanted.arguments, *wanted.columns], strict=True
         )
@@ -407,7 +407,7 @@ def _places_at_times(store: Store, wanted: StoredRows) -> Places:
     return store.at_times(keys[is_known], times[is_known])
 
 
-def _numbered(columns: list[Array]) -> Integers:
+def row_numbers(columns: list[Array]) -> Integers:
     """A number for each row, the same for equal rows."""
     keys = np.zeros(len(columns[0]), np.int64)
     for column in columns:

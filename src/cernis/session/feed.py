@@ -53,6 +53,7 @@ class Feed:
     conflicts: int = 0
     times: TimeOutput = WHOLE_NUMBERS
     schema: ClassVar[pa.Schema] = FEED
+    happened: ClassVar[pa.Schema] = HAPPENED
 
     def __len__(self) -> int:
         return sum(map(len, (*self.fluents.values(), *self.events.values())))
@@ -83,7 +84,11 @@ class Feed:
             happened["rule_version"],
         ]  # fmt: skip
         schema = self.times.schema(self.schema)
-        columns += [pa.nulls(len(happened), field.type) for field in list(schema)[len(columns) :]]
+        columns += [
+            happened[each.name] if each.name in happened.column_names
+            else pa.nulls(len(happened), each.type)
+            for each in list(schema)[len(columns) :]
+        ]  # fmt: skip
         return pa.concat_tables([self.table(), pa.table(columns, schema)])
 
     def table(self) -> pa.Table:
@@ -94,14 +99,15 @@ class Feed:
 
     def happenings(self) -> pa.Table:
         """The changes of all derived events."""
-        parts = [HAPPENED.empty_table()]
+        parts = [self.happened.empty_table()]
         for relation, change in sorted(self.events.items()):
             if len(change):
                 kinds, rows = _listed(change)
                 times, *starts = rows.columns
                 start = as_arrow(starts[0]) if starts else pa.nulls(len(rows), pa.int64())
                 columns = self._columns(relation, kinds, rows, [start, as_arrow(times)])
-                parts.append(pa.table(columns, HAPPENED))
+                more = [] if self.happened is HAPPENED else self._more(relation, rows)
+                parts.append(pa.table([*columns, *more], self.happened))
         return self.times.table(pa.concat_tables(parts))
 
     def _intervals(self, relation: Relation, kinds: pa.Array, rows: StoredRows) -> pa.Table:
@@ -110,7 +116,7 @@ class Feed:
         value = texts_of(values, self.encoding[relation][1])
         held = [value, as_arrow(starts), as_arrow(ends, ends == INFINITY)]
         columns = self._columns(relation, kinds, rows, held)
-        return pa.table([*columns, *self._more(rows)], self.schema)
+        return pa.table([*columns, *self._more(relation, rows)], self.schema)
 
     def _columns(
         self, relation: Relation, kinds: pa.Array, rows: StoredRows, middle: list[pa.Array]
@@ -124,7 +130,7 @@ class Feed:
             pa.repeat(pa.scalar(self.version), count),
         ]  # fmt: skip
 
-    def _more(self, rows: StoredRows) -> list[pa.Array]:
+    def _more(self, relation: Relation, rows: StoredRows) -> list[pa.Array]:
         """The columns that only some kinds of feed have, after all others."""
         return []
 

@@ -62,9 +62,8 @@ def provenance(
     tracer = traced_run(plan, records, chosen, bounds)
     answer = tracer.answer
     asker = _Tables(tracer, _RecordTable(records), plan)
-    hidden = {rule.event for rule in tracer.program.rules} | plan.checked.definitions.auxiliary
-    fluents = {r: t for r, t in answer.fluents.items() if r not in hidden}
-    events = {r: t for r, t in answer.events.items() if r not in hidden}
+    fluents = {r: t for r, t in answer.fluents.items() if r not in tracer.program.hidden}
+    events = {r: t for r, t in answer.events.items() if r not in tracer.program.hidden}
     chosen_ones = None if names is None else _chosen([names] if isinstance(names, str) else names,
                                                      fluents, events)  # fmt: skip
     parts = [PROVENANCE.empty_table()]

@@ -60,7 +60,7 @@ class UncertainFeed(Feed):
         ]
         return self.times.table(pa.concat_tables([self.schema.empty_table(), *parts]))
 
-    def _more(self, rows: StoredRows) -> list[pa.Array]:
+    def _more(self, relation: Relation, rows: StoredRows) -> list[pa.Array]:
         chances = rows.columns[3]
         return [as_arrow(chances, chances == NO_PROBABILITY)]
 

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 import cernis
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+from cernis.explain.traces.traced_rules import TracedProgram, traced
+from cernis.plan.builder import make_plan
 from cernis.program import Program
 from cernis.session.settings import settings
 from cernis.spark.exchange.batch_job import Job, job_of
@@ -40,6 +42,7 @@ class LocalStream:
     likely: UncertainSettings | None = None
     tick: int | None = None
     ties: str | None = None
+    causes: bool = False
     batch: int = 0
     state: int = -1
     clock: int | None = None
@@ -48,7 +51,12 @@ class LocalStream:
     @cached_property
     def batch_job(self) -> Job:
         chosen = settings(self.window, self.step, self.start, None, self.tick, self.ties)
-        return job_of(self.program.plan, chosen, self.buckets, likely=self.likely)
+        plan = self.program.plan if self.traced is None else make_plan(self.traced.checked)
+        return job_of(plan, chosen, self.buckets, likely=self.likely)
+
+    @cached_property
+    def traced(self) -> TracedProgram | None:
+        return traced(self.program.checked) if self.causes else None
 
     @property
     def job(self) -> StreamJob:
@@ -56,7 +64,7 @@ class LocalStream:
             self.batch_job,
             Input(RowKind.TEXT, uncertain=self.likely is not None, ids=self.ids),
             Checkpoint(self.folder), self.window, self.step, self.lateness, self.policy,
-            self.start, self.future, self.batch, self.state, self.clock,
+            self.start, self.future, self.batch, self.state, self.clock, self.traced,
         )  # fmt: skip
 
     def take(self, lines: Sequence[str], readers: int = 2) -> list[dict[str, Any]]:

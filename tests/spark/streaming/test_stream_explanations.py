@@ -49,7 +49,8 @@ def committed(own: LocalStream, batches: Sequence[Sequence[str]]) -> list[dict[s
         "program": program.plan.fingerprint, "facts": fact_digests(program.checked),
         "window": own.window, "step": own.step, "policy": own.policy, "start": own.start,
         "tick": own.tick, "ties": own.ties, "ids": own.ids or "", "epoch": False,
-        "partitions": own.buckets, "uncertain": own.likely is not None and asdict(own.likely),
+        "partitions": own.buckets, "causes": own.causes,
+        "uncertain": own.likely is not None and asdict(own.likely),
     })  # fmt: skip
     changes = []
     for number, lines in enumerate(batches):

@@ -41,7 +41,8 @@ class CarriedState:
         self.carried: dict[Relation, Carried] = {}
         """The simple fluents that hold right after the edge, from what was derived up to it."""
         self._archived_events: dict[Relation, list[EventTable]] = {}
-        self._live_events: dict[Relation, EventTable] = {}
+        self.live_events: dict[Relation, EventTable] = {}
+        """The happenings of derived events, as of the last query."""
         self.effect_origins: dict[Relation, Attempts] = {}
         """The initiations that delayed effects count from."""
         self.seen: dict[Relation, FluentTable] = {}
@@ -78,10 +79,10 @@ class CarriedState:
                 cut = (cut[0], cut[1], cut[2], np.minimum(cut[3], bound))
                 self._add_to_archive(relation, chosen(cut, cut[3] < bound))
                 self.reaching_edge[relation] = [chosen(cut, cut[3] == bound)]
-        for happened, events in self._live_events.items():
+        for happened, events in self.live_events.items():
             past = np.flatnonzero(events.times <= edge)
             self._archived_events.setdefault(happened, []).append(events.take(past))
-        self.live, self._live_events = {}, {}
+        self.live, self.live_events = {}, {}
 
     def _remember(self, relation: Relation, table: FluentTable, edge: int, forgotten: int) -> None:
         """Keep the intervals of a table up to an edge that did not end too long before it.
@@ -118,7 +119,7 @@ class CarriedState:
         for relation, table in relations.events.items():
             is_defined = relation in catalogue.events and relation not in self._plan.roles.inputs
             if is_defined and relation not in self._swept:
-                self._live_events[relation] = table
+                self.live_events[relation] = table
 
     def resume(
         self, live: dict[Relation, FluentTable], effect_origins: dict[Relation, Attempts],
@@ -158,7 +159,7 @@ class CarriedState:
         """The happenings of all derived events over the run."""
         answer = {}
         hidden = self._plan.checked.definitions.auxiliary
-        for relation, table in self._live_events.items():
+        for relation, table in self.live_events.items():
             if relation in hidden:
                 continue
             whole = stacked([*self._archived_events.get(relation, []), table])

@@ -118,6 +118,8 @@ class TracedProgram:
 
     checked: Checked
     rules: tuple[TracedRule, ...]
+    hidden: frozenset[Relation]
+    """The relations that the program itself does not report: traces, and what phrases stand for."""
 
 
 def traced(
@@ -137,10 +139,13 @@ def traced(
     policies = tuple((str(event), consumption) for event, consumption in tracer.consumption)
     if policies:
         settings = replace(settings, consumption_of=(*settings.consumption_of, *policies))
+    traces = {rule.event for rule in tracer.rules if rule.event is not None}
+    hidden = frozenset(traces | checked.definitions.auxiliary)
     # What phrases stand for is asked for, too.
     definitions = replace(checked.definitions, settings=settings, auxiliary=set())
     checked = replace(checked, definitions=definitions)
-    return TracedProgram(with_events(checked, tracer.events, tracer.patterns), tuple(tracer.rules))
+    whole = with_events(checked, tracer.events, tracer.patterns)
+    return TracedProgram(whole, tuple(tracer.rules), hidden)
 
 
 @dataclass(slots=True)

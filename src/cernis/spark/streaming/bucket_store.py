@@ -239,7 +239,7 @@ class Checkpoint:
             return dict(settings)
         # Checkpoints of earlier versions have no entry for ids, since there were none. If such a
         # stream had tables of facts, its program differs anyway, since it has the number of facts.
-        before = {"ids": "", "facts": {}, "epoch": False, **before}
+        before = {"ids": "", "facts": {}, "epoch": False, "causes": False, **before}
         self._compare(before, {"format": FORMAT, **settings})
         return {**settings, **before}
 

@@ -16,8 +16,9 @@ from cernis.answers.time_output import TimeOutput
 from cernis.check.model import Relation
 from cernis.errors import DataError
 from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
+from cernis.explain.traces.traced_rules import traced
 from cernis.knowledge.ground_values import Value
-from cernis.plan.builder import Plan
+from cernis.plan.builder import Plan, make_plan
 from cernis.plan.properties.definition_diff import fact_digests
 from cernis.records.record_columns import Coded
 from cernis.session.settings import settings
@@ -40,6 +41,8 @@ class SavedStream:
     query: int
     """The last query that was answered."""
     times: TimeOutput
+    plan: Plan
+    """The plan of the program, without traces."""
     ids: str
     """The title of the column of ids, or nothing."""
 
@@ -63,12 +66,7 @@ class SavedStream:
         clock = BucketState(job, job.steps[0], 0).progress.clock
         assert clock.start is not None
         times = TimeOutput(scale, commit.get("dated", False))
-        return cls(job, clock.start, commit["query"], times, known.get("ids", ""))
-
-    @property
-    def plan(self) -> Plan:
-        """The plan that the stream recognises with."""
-        return self.job.job.loaded.plan
+        return cls(job, clock.start, commit["query"], times, plan, known.get("ids", ""))
 
     @property
     def edge(self) -> int:
@@ -129,8 +127,10 @@ def _job(plan: Plan, checkpoint: Checkpoint, known: dict[str, Any]) -> StreamJob
     likely = uncertain_settings(**said) if said else None
     assert chosen.window is not None
     assert chosen.step is not None
+    program = traced(plan.checked) if known.get("causes") else None
+    plan = plan if program is None else make_plan(program.checked)
     rows = Input(RowKind.RECORDS, ids=known.get("ids") or None, uncertain=likely is not None)
     return StreamJob(
         job_of(plan, chosen, known["partitions"], likely=likely), rows, checkpoint, chosen.window,
-        chosen.step, 0, known["policy"], chosen.start,
+        chosen.step, 0, known["policy"], chosen.start, traced=program,
     )  # fmt: skip

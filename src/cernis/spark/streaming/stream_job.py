@@ -14,8 +14,10 @@ from cernis.check.amounts import FARTHEST
 from cernis.check.model import Relation
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.windows import MOST_QUERIES
+from cernis.explain.traces.traced_rules import TracedProgram
 from cernis.plan.properties.routes import Delivery, Routes, Way
 from cernis.records.record_columns import RecordColumns, Records
+from cernis.session.caused_session import CAUSED_FEED
 from cernis.session.feed import FEED
 from cernis.session.uncertain_session import UNCERTAIN_FEED
 from cernis.spark.exchange.batch_job import Job
@@ -52,6 +54,8 @@ class StreamJob:
     """The clock before the micro-batch."""
     shows_records: bool = False
     """Are the newest records to come to the driver, for a page that shows them?"""
+    traced: TracedProgram | None = None
+    """The program with its traces, if changes are to name their causes; the plan is its plan."""
 
     @property
     def likely(self) -> UncertainSettings | None:
@@ -61,6 +65,8 @@ class StreamJob:
     @property
     def schema(self) -> pa.Schema:
         """The columns of changes."""
+        if self.traced is not None:
+            return CAUSED_FEED
         return FEED if self.likely is None else UNCERTAIN_FEED
 
     @property

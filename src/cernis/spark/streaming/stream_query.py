@@ -26,13 +26,15 @@ from cernis.check.loading.program_origin import FactSources
 from cernis.errors import DataError, warn_of_program
 from cernis.evaluate.columns.strata import refuse_unsupported
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings, uncertain_settings
-from cernis.plan.builder import Plan
+from cernis.explain.traces.traced_rules import traced
+from cernis.plan.builder import Plan, make_plan
 from cernis.plan.properties.definition_diff import fact_digests
 from cernis.plan.properties.foreign_domains import foreign_domains
 from cernis.plan.properties.uncertain_relations import uncertain_relations
 from cernis.program import Program
 from cernis.records.mapping import Mappings, read_mappings, read_names
 from cernis.records.record_columns import RecordColumns, SetAside
+from cernis.session.caused_session import check_policy
 from cernis.session.feed import FEED, POLICIES
 from cernis.session.settings import Length, Point, Settings, length, settings
 from cernis.session.uncertain_session import UncertainSession
@@ -77,7 +79,7 @@ def stream(
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     every: str | None = None, until_done: bool = False, heartbeat: Length | None = None,
     ids: str | None = None,
-    uncertain: bool | Mapping[str, Any] = False, epoch: bool = False,
+    uncertain: bool | Mapping[str, Any] = False, epoch: bool = False, causes: bool = False,
     on_changes: Callable[[pa.Table, TimeOutput], None] | None = None,
     on_records: Callable[[Sequence[RecordColumns]], None] | None = None,
 ) -> Stream:  # fmt: skip
@@ -110,6 +112,9 @@ def stream(
     first records with changes had dates or timestamps as times, all changes have timestamps, or
     whole numbers if `epoch` asks for these.
 
+    With `causes`, each change names the records that began the interval, and those that ended it:
+    by their ids, if they have such, and else by their texts. All is evaluated in one bucket then.
+
     `on_changes` is called after each micro-batch with its changes, whose times are whole numbers,
     and with how times come out; `on_records` before that, with the newest records of the input.
     """
@@ -129,7 +134,7 @@ def stream(
         settings(window, step or window, start, None, tick, ties, scale, epoch),
         0 if lateness == 0 else length(lateness, "lateness", scale), policy,
         None if future is None else length(future, "future", scale),
-        likely_of(uncertain, loaded),
+        likely_of(uncertain, loaded), causes,
     )  # fmt: skip
     source = replace(source, uncertain=how.likely is not None)
     if heartbeat is not None:
@@ -138,7 +143,7 @@ def stream(
     target = sink_of(sink, stream_name(folder.folder), frame.sparkSession)
     job = _job(plan, how, source, frame, folder, partitions)
     job = replace(job, shows_records=on_records is not None)
-    made = Stream(job, target, feeder, on_changes, on_records)
+    made = Stream(job, target, feeder, on_changes, on_records, plan=plan)
     made.begin(frame, every, until_done)
     return made
 
@@ -152,8 +157,13 @@ class _How:
     policy: str
     future: int | None
     likely: UncertainSettings | None = None
+    causes: bool = False
 
     def __post_init__(self) -> None:
+        if self.causes:
+            check_policy(self.policy)
+        if self.causes and self.likely is not None:
+            raise DataError("changes of uncertain records cannot name their causes: leave one out")
         if self.policy not in POLICIES:
             raise DataError(f"the policy is one of {', '.join(POLICIES)}, not {self.policy}")
 
@@ -184,17 +194,19 @@ def _job(
         "program": plan.fingerprint, "facts": fact_digests(plan.checked),
         "window": chosen.window, "step": chosen.step,
         "policy": how.policy, "start": chosen.start, "tick": chosen.tick, "ties": chosen.ties,
-        "ids": source.ids or "", "epoch": chosen.epoch,
+        "ids": source.ids or "", "epoch": chosen.epoch, "causes": how.causes,
         "partitions": _buckets(plan, partitions, folder, frame, how),
         "uncertain": how.likely is not None and json.loads(json.dumps(asdict(how.likely))),
     })  # fmt: skip
     _see_whole(folder)
+    program = traced(plan.checked) if how.causes else None
+    plan = plan if program is None else make_plan(program.checked)
     job = _spread_plan(job_of(plan, chosen, claimed["partitions"], likely=how.likely), frame)
     assert chosen.window is not None
     assert chosen.step is not None
     return StreamJob(
         job, source, folder, chosen.window, chosen.step, how.lateness, how.policy, chosen.start,
-        how.future,
+        how.future, traced=program,
     )  # fmt: skip
 
 
@@ -232,6 +244,11 @@ def _buckets(
                 refuse_unsupported(stratum)
     if wanted is not None and wanted < 1:
         raise DataError("there must be at least one partition")
+    if how.causes:
+        if wanted is not None and wanted > 1:
+            raise DataError("causes are named where one partition has all records: leave out "
+                            f"partitions={wanted}")  # fmt: skip
+        return 1
     routes = plan.stream_routes
     if how.likely is not None and not may_be_apart(
         plan, routes, uncertain_relations(plan, how.likely.uncertain)
@@ -283,6 +300,8 @@ class Stream:
     """Records that were not used, with the reason; the last thousand."""
     skipped: list[SetAside] = field(default_factory=list)
     """Files that were not read, with the reason; the last thousand."""
+    plan: Plan = field(kw_only=True)
+    """The plan of the program, without traces."""
     notices: Notices = field(init=False)
     """Warnings about the input, such as names that no rule mentions."""
     query: StreamingQuery = field(init=False)
@@ -356,8 +375,7 @@ class Stream:
         from cernis.spark.streaming.stream_explanations import explain_plan
 
         folder = self.job.checkpoint.folder
-        plan = self.job.job.loaded.plan
-        return explain_plan([plan], folder, question, time, events=events, mapping=mapping)
+        return explain_plan([self.plan], folder, question, time, events=events, mapping=mapping)
 
     # -- a micro-batch ----------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from cernis.plan.properties.routes import Positions
 from cernis.plan.properties.uncertain_relations import uncertain_relations
 from cernis.records.record_columns import Column
 from cernis.records.seen_forms import see_found
+from cernis.session.caused_session import SessionWithCauses
 from cernis.session.feed import Feed
 from cernis.session.session import Session
 from cernis.session.uncertain_session import UncertainFeed, UncertainSession
@@ -181,6 +182,18 @@ class UncertainStageSession(StageSession, UncertainSession):
         """How many intervals of uncertain fluents were open at the last query."""
         ends = [rows.columns[1] for rows in self.likely().values()] if self.last else []
         return sum(int(np.count_nonzero(column == INFINITY)) for column in ends)
+
+
+class CausedStageSession(StageSession, SessionWithCauses):
+    """Recognises all relations in one bucket, by a traced program, and names causes."""
+
+    evaluator: FromScratch
+
+    def __init__(self, plan: Plan, job: StreamJob, step: int | None, bucket: int) -> None:
+        """The session of all stages; the plan is that of the traced program."""
+        assert job.traced is not None
+        self.traced = job.traced
+        super().__init__(plan, job, step, bucket)
 
 
 def table_of(feed: Feed) -> pa.Table:

@@ -22,7 +22,11 @@ from cernis.spark.streaming.bucket_store import BucketStore, Part, PartPlace
 from cernis.spark.streaming.stream_clock import Clock
 from cernis.spark.streaming.stream_demands import Demands
 from cernis.spark.streaming.stream_job import StreamJob
-from cernis.spark.streaming.stream_session import StageSession, UncertainStageSession
+from cernis.spark.streaming.stream_session import (
+    CausedStageSession,
+    StageSession,
+    UncertainStageSession,
+)
 
 LAYOUT: Final = Layout(b"cernis-bucket", FORMAT, "state of a bucket")
 
@@ -150,6 +154,8 @@ class BucketState:
         """A session that has seen no query yet: of certain records, or of uncertain ones."""
         job = self._job
         step = None if job.is_whole else self._step
+        if job.traced is not None:
+            return CausedStageSession(self._plan, job, step, self._bucket)
         if job.likely is None:
             return StageSession(self._plan, job, step, self._bucket)
         return UncertainStageSession(self._plan, job, step, self._bucket, job.likely)
