@@ -275,3 +275,28 @@ def test_values_of_equal_size_and_other_form_are_told_apart() -> None:
     session.insert(events)
     session.query(10)
     assert session.explain("level(a)=1").tree.interval == (2, 6)
+
+
+def test_changes_of_fractions_have_few_digits() -> None:
+    rules = LIMITS.replace("limit(120)", "limit(119.5)")
+    text = cernis.load(rules).explain("rate|1|1|x|118.3712345\n", "high(x)", 3).text()
+    assert "with limit(118.37) in place of limit(119.5), it would hold" in text
+    rules = "initiatedAt(high(X)=true, T) :- happensAt(rate(X, R), T), R > 120.5."
+    text = cernis.load(rules).explain("rate|1|1|x|118.5\n", "high(x)", 3).text()
+    assert "with R > 118.4 in place of R > 120.5, it would hold" in text
+
+
+def test_clocks_show_what_they_say() -> None:
+    rules = """
+    :- time(zone('Europe/Athens')).
+    initiatedAt(night(X)=true, T) :- happensAt(rate(X, R), T), hour(T) >= 22, R > 100.
+    """
+    program = cernis.load(rules)
+    events = (
+        "rate|2026-03-02T23:10|2026-03-02T23:10|x|130\nrate|2026-03-02T12:10|2026-03-02T12:10|y|9"
+    )
+    text = program.explain(events, "night(x)").text()
+    assert "23 (the hour of 2026-03-02T21:10:00Z in Europe/Athens) >= 22" in text
+    later = program.explain(events, "night(y)").text()
+    assert "no hour(T) >= 22 since 2026-03-02T10:10:00Z; closest 12" in later
+    assert "hour(T) >= 22" in program.plan_text()

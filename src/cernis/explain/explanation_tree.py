@@ -10,6 +10,7 @@ from typing import Any
 from cernis.explain.histories import NamedRecord
 from cernis.explain.point_texts import with_times
 from cernis.knowledge.user_functions import without_digests
+from cernis.knowledge.zone_clock import with_plain_clocks
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ class Explanation:
         """Write all time-points in the texts of the tree."""
         self.shown_time = show_time(self.time)
         for reason in self.tree.walk():
-            reason.text = with_times(reason.text, show_time)
+            reason.text = with_plain_clocks(with_times(reason.text, show_time), show_time)
             if reason.record is not None:
                 text = with_times(reason.record.text, show_time)
                 reason.record = replace(reason.record, text=text)

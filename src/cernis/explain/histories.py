@@ -25,7 +25,7 @@ Instance: TypeAlias = tuple[Row, Value]
 """The arguments and the value of a pair."""
 
 
-def formed(row: Row | Value) -> object:
+def formed(row: object) -> object:
     """A value, or a row of them, to compare by: 2 and 2.0 are two values.
 
     >>> formed((2, "a")) == formed((2.0, "a")), formed((2, "a")) == formed((2, "a"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from cernis.check.checker import Checked
 from cernis.check.model import Condition, Literal, Relation
@@ -61,9 +62,44 @@ def constant_changes(failure: Failure, left: float, right: float) -> Iterator[Co
     for place, needed, other in needs:
         constant = sides[place]
         if isinstance(constant, Number):
-            number = Number(needed_number(needed, other, type(constant.value)), constant.span)
-            args = tuple(number if at == place else side for at, side in enumerate(sides))
-            yield ConstantChange(literal, replace(literal, goal=replace(literal.goal, args=args)))
+            for needed_value in needed_numbers(needed, other, constant.value):
+                number = Number(needed_value, constant.span)
+                args = tuple(number if at == place else side for at, side in enumerate(sides))
+                goal = replace(literal.goal, args=args)
+                yield ConstantChange(literal, replace(literal, goal=goal))
+
+
+def needed_numbers(operator: str, other: float, before: float) -> Iterator[int | float]:
+    """Numbers near `other` for which `number operator other` is true, to put in place of another.
+
+    The first is as precise as what is compared, but has no more than five digits of it; it is a
+    whole number if the one before was. The second is as near as numbers of that form can be.
+    """
+    if isinstance(before, float) and operator != "=:=":
+        yield _rounded(operator, other, before)
+    yield needed_number(operator, other, type(before))
+
+
+def _rounded(operator: str, other: float, before: float) -> float:
+    """The number nearest to `other` with few digits for which the comparison is true.
+
+    >>> _rounded("<", 118.5, 120.0), _rounded("=<", 118.25, 120.0), _rounded(">", 0.1 + 0.2, 0.5)
+    (118.4, 118.25, 0.30001)
+    """
+    exact = Decimal(repr(float(other)))
+    places = max(_decimals(exact), _decimals(Decimal(repr(before))))
+    size = exact.adjusted() if exact else 0
+    step = Decimal(1).scaleb(-min(places, max(4 - size, 0)))
+    is_below = operator in ("<", "=<")
+    number = exact.quantize(step, ROUND_FLOOR if is_below else ROUND_CEILING)
+    if number == exact and operator in ("<", ">"):
+        number += -step if is_below else step
+    return float(number)
+
+
+def _decimals(number: Decimal) -> int:
+    exponent = number.normalize().as_tuple().exponent
+    return max(-exponent, 1) if isinstance(exponent, int) else 1
 
 
 def needed_number(operator: str, other: float, form: type) -> float:
@@ -106,13 +142,14 @@ def _changes_of(
         fact = substitute(literal.goal, support.bindings)
         for clause in checked.clauses.get(Relation(*functor(fact)), ()) if places else ():
             if not clause.body and same(clause.head, fact):
-                yield FactChange(clause, _with_number(clause, places[0], operator, other))
+                before = fact.args[places[0]] if isinstance(fact, Compound) else None
+                now = before.value if isinstance(before, Number) else 0.0
+                for number in needed_numbers(operator, other, now):
+                    yield FactChange(clause, _with_number(clause, places[0], number))
 
 
-def _with_number(clause: Clause, place: int, operator: str, other: float) -> Clause:
+def _with_number(clause: Clause, place: int, number: float) -> Clause:
     assert isinstance(clause.head, Compound)
     args = list(clause.head.args)
-    before = args[place]
-    form = type(before.value) if isinstance(before, Number) else float
-    args[place] = Number(needed_number(operator, other, form))
+    args[place] = Number(number)
     return replace(clause, head=Compound(clause.head.functor, tuple(args), clause.head.span))

@@ -7,6 +7,8 @@ every process.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Final
@@ -82,6 +84,33 @@ def shown(name: str, clock: int) -> int:
     if name == "minute":
         return clock // 60 % 60
     return (clock // DAY + 3) % 7 + 1
+
+
+_INNER: Final = re.compile(r"\b(hour|minute|weekday|date)\(([^(),]+), ([0-9]+), ([0-9]+)\)")
+
+
+def with_plain_clocks(text: str, show_time: Callable[[int], str] = str) -> str:
+    """A text about a program with clocks as users write them; of a time-point, with what they show.
+
+    >>> with_plain_clocks(f"hour(T, {zone_number('UTC')}, 1) >= 22")
+    'hour(T) >= 22'
+    >>> with_plain_clocks(f"hour(82800, {zone_number('UTC')}, 1) >= 22")
+    '23 (the hour of 82800 in UTC) >= 22'
+    """
+
+    def plain(inner: re.Match[str]) -> str:
+        name, time, code, per_second = inner.groups()
+        try:
+            zone = zone_named(int(code))
+            if not time.lstrip("-").isdigit():
+                return f"{name}({time})"
+            value = clock_function(name, int(time), int(code), int(per_second))
+        except ValueError:
+            return inner[0]
+        number = show_time(value) if name == "date" else str(value)
+        return f"{number} (the {name} of {show_time(int(time))} in {zone})"
+
+    return _INNER.sub(plain, text) if "(" in text else text
 
 
 def clock_function(name: str, time: object, zone_code: object, per_second: object) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from cernis.check.dependencies import EdgeKind
 from cernis.check.model import Boundary, Changes, Event, Postponable
 from cernis.knowledge.user_functions import without_digests
+from cernis.knowledge.zone_clock import with_plain_clocks
 from cernis.plan.builder import Plan
 from cernis.plan.logical import (
     Aggregate,
@@ -62,7 +63,7 @@ def explain(plan: Plan) -> str:
 
     Indentation shows what belongs to what; the right margin cites file and line.
     """
-    return without_digests("\n".join(_Explainer(plan).lines()) + "\n")
+    return with_plain_clocks(without_digests("\n".join(_Explainer(plan).lines()) + "\n"))
 
 
 def division(stage: Stage) -> str:
