@@ -17,6 +17,7 @@ from cernis.explain.questions import read_question
 from cernis.explain.reachable_records import reachable
 from cernis.explain.replays import missing_records, only
 from cernis.knowledge.ground_values import field_value
+from cernis.plan import explain as plan_text
 from cernis.program import Program
 from tests.agreement.compare import scenarios
 
@@ -299,4 +300,4 @@ def test_clocks_show_what_they_say() -> None:
     assert "23 (the hour of 2026-03-02T21:10:00Z in Europe/Athens) >= 22" in text
     later = program.explain(events, "night(y)").text()
     assert "no hour(T) >= 22 since 2026-03-02T10:10:00Z; closest 12" in later
-    assert "hour(T) >= 22" in program.plan_text()
+    assert "hour(T) >= 22" in plan_text(program.plan)
