@@ -64,7 +64,7 @@ class LocalStream:
             self.batch_job,
             Input(RowKind.TEXT, uncertain=self.likely is not None, ids=self.ids),
             Checkpoint(self.folder), self.window, self.step, self.lateness, self.policy,
-            self.start, self.future, self.batch, self.state, self.clock, self.traced,
+            self.start, self.future, self.batch, self.state, self.clock, traced=self.traced,
         )  # fmt: skip
 
     def take(self, lines: Sequence[str], readers: int = 2) -> list[dict[str, Any]]:

@@ -62,7 +62,7 @@ class CarriedState:
         bound = edge + self._tick
         self.reaching_edge, self.carried, self._newly_archived = {}, {}, {}
         if edge <= start:
-            self.live, self._live_events, self.remembered = {}, {}, {}
+            self.live, self.live_events, self.remembered = {}, {}, {}
             return
         for relation, table in self.seen.items():
             self._remember(relation, table, edge, forgotten)
