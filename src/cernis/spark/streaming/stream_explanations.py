@@ -64,12 +64,12 @@ def explain_plan(
 ) -> Explanation:  # fmt: skip
     """As `explain_stream`, by whichever of some plans the stream recognises with."""
     stream = SavedStream.of(checkpoint, plans)
-    asked = read_question(question, stream.plan.checked)
+    target = read_question(question, stream.plan.checked)
     if not isinstance(time, str | None):
         time = call_time(time, stream.plan.checked.definitions.settings.time)
-    spans = _spans(stream, asked)
+    spans = _spans(stream, target)
     if events is None:
-        return _from_state(stream, asked, time, spans)
+        return _from_state(stream, target, time, spans)
     if stream.ids:
         raise DataError(
             f"records of this stream have ids, in the column {stream.ids}: leave the input out, "
@@ -77,7 +77,7 @@ def explain_plan(
         )
     is_uncertain = stream.job.likely is not None
     records = read_events(events, stream.plan.checked, mapping, uncertain=is_uncertain)
-    return _from_input(stream, asked, time, spans, records)
+    return _from_input(stream, target, time, spans, records)
 
 
 def _plans(plan: Plan, zone: str | None) -> Iterator[Plan]:
