@@ -29,7 +29,8 @@ sys.path.insert(0, str(ROOT))
 
 import cernis  # noqa: E402
 from cernis.evaluate.run import Run  # noqa: E402
-from cernis.kernels.inertia.delays import NO_ACTION, NO_EFFECT, Effects, hold_delayed  # noqa: E402
+from cernis.kernels.inertia.delays import Effects, hold_delayed  # noqa: E402
+from cernis.kernels.inertia.points import NO_ACTION, NO_EFFECT  # noqa: E402
 from cernis.operators.context.measuring import Cost, Profile  # noqa: E402
 from cernis.plan import Plan  # noqa: E402
 from cernis.plan.logical import Scan, parts_of  # noqa: E402

@@ -157,7 +157,7 @@ def test_a_section_stands_alone(section: Section) -> None:
 
 
 def test_the_page_names_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cernis.syntax.parser import DEEPEST
+    from cernis.syntax.clause_parser import DEEPEST
 
     monkeypatch.undo()
     texts = {section.code: section.text for section in SECTIONS}

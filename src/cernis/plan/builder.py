@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -11,26 +10,15 @@ from typing import TYPE_CHECKING, TypeVar
 from cernis.check.catalogue import pattern_head
 from cernis.check.checker import Checked
 from cernis.check.dependencies import Component
-from cernis.check.goal_checks import named
 from cernis.check.model import (
-    ChangeRule,
-    Condition,
     Definitions,
     DelayedEffect,
     Event,
-    EventRule,
     FluentKind,
-    HoldsFor,
-    InitialRule,
-    IntervalOperation,
-    NotEmpty,
     Pair,
     Postponable,
     Relation,
-    StaticRule,
-    goals_of,
 )
-from cernis.check.pattern_checks import consumption_of
 from cernis.errors import Diagnostic, Severity
 from cernis.knowledge import Knowledge
 from cernis.plan.entity_links import Linker
@@ -38,17 +26,9 @@ from cernis.plan.goal_plans import GoalPlans
 from cernis.plan.held_forms import Forms
 from cernis.plan.linked.linked_plans import LinkedProgram
 from cernis.plan.logical import (
-    Combine,
     Definition,
     Delay,
     Exchange,
-    Fetch,
-    InitialPoints,
-    IntervalOperator,
-    IntervalRule,
-    Match,
-    PointRule,
-    Require,
     RulePlan,
     Stage,
     Stratum,
@@ -68,7 +48,7 @@ from cernis.plan.properties.growing_predicates import growing
 from cernis.plan.properties.key_reads import Home, Link, homes, links
 from cernis.plan.properties.pattern_needs import PatternNeeds, pattern_needs
 from cernis.plan.properties.relation_roles import DurationReach, Roles, roles_of
-from cernis.plan.rule_plans import Pipeline, entity_names, literals_of
+from cernis.plan.rule_planner import RulePlanner
 from cernis.plan.stages import (
     RuleShape,
     StageDraft,
@@ -79,7 +59,6 @@ from cernis.plan.stages import (
 )
 from cernis.plan.sweep.fits import sweep_plans
 from cernis.plan.sweep.lanes import Lane, ListOutput, ListProgram, SweepPlan, is_hidden
-from cernis.syntax.tree import PatternRule, Term, Variable, variables
 
 if TYPE_CHECKING:
     from cernis.plan.properties.pointwise import Sliced
@@ -335,7 +314,8 @@ def make_plan(checked: Checked) -> Plan:
     )
     rules = list(shapes(checked.definitions))
     builder = _Builder(
-        checked, knowledge, rules_by_head(rules), Patterns(knowledge, checked.modes),
+        checked, knowledge, rules_by_head(rules),
+        RulePlanner(checked, knowledge, Patterns(knowledge, checked.modes)),
         _Rules(checked.definitions),
     )  # fmt: skip
     drafts, without = find_stages(checked.dependencies.components, rules, Linker(checked))
@@ -378,7 +358,7 @@ class _Builder:
     checked: Checked
     knowledge: Knowledge
     by_head: Mapping[Relation, list[RuleShape]]
-    patterns: Patterns
+    planner: RulePlanner
     rules: _Rules
 
     # -- stages and strata ------------------------------------------------------------------
@@ -447,8 +427,8 @@ class _Builder:
     def _definition(self, relation: Relation, component: Component) -> Definition:
         is_event = any(v.value is None for v in component.vertices if v.relation == relation)
         if is_event:
-            rules: list[RulePlan] = [*map(self._event, self.rules.events.get(relation, ()))]
-            rules += map(self._match, self.rules.patterns.get(relation, ()))
+            rules: list[RulePlan] = [*map(self.planner.event, self.rules.events.get(relation, ()))]
+            rules += map(self.planner.match, self.rules.patterns.get(relation, ()))
             return Definition(relation, "event", (), tuple(rules))
         values = {v.value for v in component.vertices if v.relation == relation}
         fluent = self.checked.catalogue.fluents[relation]
@@ -461,11 +441,11 @@ class _Builder:
     def _fluent_rules(self, relation: Relation, values: set[str | None]) -> Iterable[RulePlan]:
         by_relation = self.rules
         kind = self.checked.catalogue.fluents[relation].kind
-        yield from map(self._initial, by_relation.initials.get(relation, ()))
-        yield from map(self._change, by_relation.changes.get(relation, ()))
+        yield from map(self.planner.initial, by_relation.initials.get(relation, ()))
+        yield from map(self.planner.change, by_relation.changes.get(relation, ()))
         for static in by_relation.statics.get(relation, ()):
             if static.pair.value_name in values:
-                yield self._static(static)
+                yield self.planner.static(static)
         if kind is FluentKind.SIMPLE:
             for effect in by_relation.effects.get(relation, ()):
                 initials = by_relation.initials.get(relation, ())
@@ -485,127 +465,6 @@ class _Builder:
                 each = replace(each, goals=())
             yield each
 
-    # -- rules ------------------------------------------------------------------------------
-
-    def _pipeline(self, taken: set[str], time: str = "") -> Pipeline:
-        return Pipeline(self.knowledge, self.checked.modes, taken=set(taken), time=time)
-
-    def _change(self, rule: ChangeRule) -> PointRule:
-        pipeline = self._pipeline(entity_names(rule.pair), rule.time)
-        steps = pipeline.run(rule.body)
-        unbound = tuple(sorted(entity_names(rule.pair) - pipeline.bound))
-        kind = "initiation" if rule.initiates else "termination"
-        return PointRule(kind, rule.pair, steps, unbound, rule.span)
-
-    def _event(self, rule: EventRule) -> PointRule:
-        steps = self._pipeline(entity_names(rule.event), rule.time).run(rule.body)
-        return PointRule("event", rule.event, steps, (), rule.span)
-
-    def _match(self, rule: PatternRule) -> Match:
-        consumption = consumption_of(rule, self.checked.definitions)
-        part = self.patterns.plan(rule.pattern, consumption)
-        return Match(pattern_head(rule), part, str(consumption), rule.span)
-
-    def _initial(self, rule: InitialRule) -> InitialPoints:
-        goals = [literal for goal in rule.goals for literal in literals_of(goal, goal.span)]
-        pipeline = self._pipeline(entity_names(rule.pair))
-        return InitialPoints(rule.pair, pipeline.run(goals), rule.span, rule.probability)
-
-    def _static(self, rule: StaticRule) -> IntervalRule:
-        """Lists of intervals keep the author's order; conditions come as soon as they can run."""
-        alone = _alone(rule)
-        pipeline = self._pipeline(_static_names(rule))
-        steps: list[IntervalOperator] = []
-        waiting = [goal for goal in rule.body if isinstance(goal, Condition)]
-        for literal in rule.body:
-            if isinstance(literal, HoldsFor):
-                pair = _open_where_alone(literal.pair, alone)
-                steps.append(Fetch(pair, literal.intervals, literal.span))
-                pipeline.bound |= entity_names(literal.pair)
-            elif isinstance(literal, IntervalOperation):
-                if _names_of(literal) - pipeline.bound:
-                    waiting = self._conditions(waiting, pipeline, steps, everything=True)
-                steps.append(self._combine(literal, pipeline.bound))
-            elif isinstance(literal, NotEmpty):
-                steps.append(Require(literal.intervals, literal.span, literal.negated))
-            waiting = self._conditions(waiting, pipeline, steps, everything=False)
-        self._conditions(waiting, pipeline, steps, everything=True)
-        unbound = tuple(sorted(entity_names(rule.pair) - pipeline.bound))
-        return IntervalRule(rule.pair, tuple(steps), rule.output, unbound, rule.span)
-
-    def _combine(self, literal: IntervalOperation, bound: set[str]) -> Combine:
-        picks = literal.filter
-        if picks is None:
-            return Combine(
-                literal.operator, literal.inputs, literal.parameters, literal.output, literal.span
-            )
-        outside = sorted(named(picks.goals) & bound)
-        inside = Pipeline(self.knowledge, self.checked.modes, bound={*outside, *picks.bounds})
-        steps = inside.run(picks.conditions)
-        return Combine(
-            literal.operator, literal.inputs, tuple(map(Variable, outside)), literal.output,
-            literal.span, (picks.start, picks.end), steps,
-        )  # fmt: skip
-
-    def _conditions(
-        self, waiting: list[Condition], pipeline: Pipeline, steps: list[IntervalOperator],
-        everything: bool,
-    ) -> list[Condition]:  # fmt: skip
-        """Plan the conditions that share a bound variable; or all that are left."""
-        ready = [goal for goal in waiting if everything or _is_ready(goal, pipeline.bound)]
-        if ready:
-            before = len(pipeline.steps)
-            pipeline.run(ready)
-            steps.extend(pipeline.steps[before:])  # type: ignore[arg-type]
-        return [goal for goal in waiting if goal not in ready]
-
 
 def _same(one: Pair, other: Pair) -> bool:
     return (one.relation, one.value_name) == (other.relation, other.value_name)
-
-
-def _alone(rule: StaticRule) -> set[str]:
-    """The variables that occur once in a rule over intervals."""
-    terms: list[Term] = [*rule.pair.args, rule.pair.value]
-    for literal in rule.body:
-        if isinstance(literal, HoldsFor):
-            terms += [*literal.pair.args, literal.pair.value]
-        elif isinstance(literal, Condition):
-            terms.append(literal.goal)
-        elif isinstance(literal, IntervalOperation):
-            terms += [*literal.parameters, *goals_of(literal)]
-    counts = Counter(variable.name for term in terms for variable in variables(term))
-    return {name for name, count in counts.items() if count == 1}
-
-
-def _open_where_alone(pair: Pair, alone: set[str]) -> Pair:
-    """The pair with such variables left open: it holds where it does with any value for them."""
-    args = [_ANY if named([arg]) & alone else arg for arg in (*pair.args, pair.value)]
-    return replace(pair, args=tuple(args[:-1]), value=args[-1])
-
-
-_ANY = Variable("_")
-
-
-def _static_names(rule: StaticRule) -> set[str]:
-    """All named variables of a rule over intervals."""
-    names = entity_names(rule.pair)
-    for literal in rule.body:
-        if isinstance(literal, HoldsFor):
-            names |= entity_names(literal.pair)
-        elif isinstance(literal, Condition):
-            names |= named([literal.goal])
-        elif isinstance(literal, IntervalOperation):
-            names |= _names_of(literal)
-    return names
-
-
-def _names_of(literal: IntervalOperation) -> set[str]:
-    """The variables of an operation on intervals that stand for no list."""
-    names = named((*literal.parameters, *goals_of(literal)))
-    return names - literal.filter.bounds if literal.filter is not None else names
-
-
-def _is_ready(goal: Condition, bound: set[str]) -> bool:
-    names = {name for name in named([goal.goal]) if not name.startswith("_")}
-    return bool(names) and names <= bound

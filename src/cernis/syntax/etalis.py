@@ -38,7 +38,7 @@ from cernis.syntax.tree import (
 
 if TYPE_CHECKING:
     from cernis.source import Span
-    from cernis.syntax.parser import ClauseParser
+    from cernis.syntax.clause_parser import ClauseParser
 
 ENDING: Final = ".event"
 _CONDITIONS: Final = frozenset({("db", 1), ("prolog", 1)})

@@ -16,7 +16,7 @@ from cernis.syntax.tokens import NAME, QUOTED, VARIABLE
 from cernis.syntax.tree import PATTERN_OPERATORS, Pattern
 
 if TYPE_CHECKING:
-    from cernis.syntax.parser import ClauseParser
+    from cernis.syntax.clause_parser import ClauseParser
 
 Operation = Callable[["ClauseParser", Pattern, int, int], Pattern]
 """Reads on after a word: the parser, what stands before the word, where that starts, the rank."""

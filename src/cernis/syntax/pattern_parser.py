@@ -30,7 +30,7 @@ from cernis.syntax.tree import (
 )
 
 if TYPE_CHECKING:
-    from cernis.syntax.parser import ClauseParser
+    from cernis.syntax.clause_parser import ClauseParser
 
 _HIGHEST_ATOM = 700
 _HIGHEST_CONDITION = 1000

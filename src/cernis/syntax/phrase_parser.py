@@ -19,7 +19,7 @@ from cernis.syntax.tokens import NAME, QUOTED
 from cernis.syntax.tree import Compound, Term
 
 if TYPE_CHECKING:
-    from cernis.syntax.parser import ClauseParser
+    from cernis.syntax.clause_parser import ClauseParser
 
 PHRASE: Final = 710
 """The priority of phrases: looser than `F=V`, tighter than negation."""

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cernis.kernels.array_types import Integers
-from cernis.kernels.inertia.delays import NO_ACTION, NO_EFFECT, Effects, hold_delayed
+from cernis.kernels.inertia.delays import Effects, hold_delayed
 from cernis.kernels.inertia.plain_inertia import INFINITY, hold, hold_each
+from cernis.kernels.inertia.points import NO_ACTION, NO_EFFECT
 from tests.kernels.drawn import actions, bases, carried, integers, rows
 
 VALUES = 3

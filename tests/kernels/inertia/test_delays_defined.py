@@ -17,17 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.inertia.delays import (
-    NEVER,
-    NO_ACTION,
-    NO_EFFECT,
-    NO_POINT,
-    UNTIL_DUE,
-    Effects,
-    hold_delayed,
-)
+from cernis.kernels.inertia.delays import Effects, hold_delayed
 from cernis.kernels.inertia.plain_inertia import INFINITY
-from cernis.kernels.inertia.points import ALL
+from cernis.kernels.inertia.points import ALL, NEVER, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE
 from tests.kernels.drawn import actions, bases, carried, integers, rows
 
 VALUES = 3

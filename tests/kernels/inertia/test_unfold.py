@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from cernis.kernels.array_types import Integers
-from cernis.kernels.inertia import unfold as walk
-from cernis.kernels.inertia.delays import NEVER, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE
-from cernis.kernels.inertia.points import ALL
+from cernis.kernels.inertia import cycle_points as walk
+from cernis.kernels.inertia.points import ALL, NEVER, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE
 from cernis.kernels.inertia.unfold import Causes, Unfolded, unfold
 
 VALUES = 3

@@ -22,8 +22,9 @@ from cernis.evaluate.columns.cycle_records import (
 )
 from cernis.kernels.array_types import Booleans, Integers, Matrix, SmallMatrix
 from cernis.kernels.components import components
-from cernis.kernels.inertia.delays import NEVER, NO_EFFECT, NO_POINT, under_way
 from cernis.kernels.inertia.delays import Effects as EffectTables
+from cernis.kernels.inertia.delays import under_way
+from cernis.kernels.inertia.points import NEVER, NO_EFFECT, NO_POINT
 from cernis.kernels.inertia.unfold import (
     ALWAYS,
     ANY_END,

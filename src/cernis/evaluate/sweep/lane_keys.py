@@ -6,19 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cernis.check.model import Relation
-from cernis.evaluate.sweep.domain_fillings import DomainFillings
-from cernis.evaluate.sweep.joining_keys import JoiningKeys
+from cernis.evaluate.sweep.grounded_keys import GroundedKeys
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.sign_conditions import with_values
-from cernis.kernels.array_types import Array, Booleans, Integers, Words
+from cernis.kernels.array_types import Integers, Words
 from cernis.operators.collections import ROW
-from cernis.operators.context.coded_columns import constant_column
 from cernis.operators.context.query_context import Context
-from cernis.operators.definitions.grounding import allowed
 from cernis.operators.definitions.rule_heads import head_column
 from cernis.operators.rule_pipeline import run_steps
-from cernis.plan.sweep.grounding_questions import NEVER_ALLOWED, GroundedPair, first_alike
+from cernis.plan.sweep.grounding_questions import GroundedPair
 from cernis.plan.sweep.lanes import (
     Lane,
     LaneGrounding,
@@ -31,65 +27,34 @@ from cernis.plan.sweep.lanes import (
 from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
 
-_ALL_BITS = np.uint64((1 << 64) - 1)
 
-
-class LaneKeys:
+class LaneKeys(GroundedKeys):
     """Numbers the keys of a lane, and knows what is so of each."""
 
     def __init__(self, lane: Lane, context: Context) -> None:
         self._lane = lane
-        self._positions = dict(lane.keys)
-        self.of_keys = KeyNumbers(self._key_domains(context))
+        super().__init__(
+            KeyNumbers(_key_domains(lane, context)),
+            dict(lane.keys),
+            {each.bit: _grounded_pair(lane, each) for each in lane.groundings},
+            lane.members,
+        )
         self.first_words = np.empty(0, np.uint64)
         """What holds of each key at first: initial pairs, and facts about it."""
         self.first_conflicts = np.empty(0, np.int64)
         """How many fluents of each key have several values initially."""
-        self.allowed = np.empty(0, np.uint64)
-        """The pairs that groundings allow each key to have."""
-        self._filling: int | None = None
         self._initial: dict[int, int] | None = None
-        self._first_alike = first_alike(map(self._grounded_pair, lane.groundings))
-        self._fillings = DomainFillings(each.groundings for each in lane.groundings)
-        self._joining = JoiningKeys(lane.members, self.of_keys)
         self._grows = any(initial.grows for initial in lane.initials)
         """Does it follow domains what holds initially?"""
         self._initial_filling: int | None = None
         self._is_followed = False
         """May known keys begin otherwise than before?"""
 
-    def _key_domains(self, context: Context) -> list[Domain | None]:
-        relation = self._lane.definitions[0]
-        domains = context.encoding.arguments(relation)
-        return [domains[place] for place in self._positions[relation]]
-
-    def numbers(self, relation: Relation, arguments: list[Array], length: int) -> Integers:
-        """The numbers of the keys of records."""
-        columns = [arguments[position] for position in self._positions[relation]]
-        return self.of_keys.enter(columns, length)
-
     @property
     def facts(self) -> np.uint64:
         """The bits that are facts about keys."""
         bits = enumerate(self._lane.state)
         return np.uint64(sum(1 << number for number, bit in bits if bit.kind is StateKind.FACT))
-
-    def columns(self, numbers: Integers, relation: Relation) -> list[Array]:
-        """The values of keys, in the order in which a relation has them among its arguments."""
-        values, places = self.of_keys.columns(numbers), self._positions[relation]
-        return [values[place] for place in sorted(range(len(places)), key=places.__getitem__)]
-
-    def _arguments(self, bit: StateBit, numbers: Integers, context: Context) -> list[Array]:
-        """The arguments that a pair has for some keys."""
-        assert bit.relation is not None
-        of_key = iter(self.columns(numbers, bit.relation))
-        return [
-            next(of_key) if term is None
-            else np.full(len(numbers), constant_column(term, domain).data[0])
-            for term, domain in zip(
-                bit.arguments, context.encoding.arguments(bit.relation), strict=True
-            )
-        ]  # fmt: skip
 
     # -- what is so of keys -----------------------------------------------------------------
 
@@ -104,15 +69,11 @@ class LaneKeys:
         self._joining.enter(context)
         self._follow_initial(context)
         initial = self._initial_words(context)
-        new = np.arange(len(self.first_words), self.of_keys.count)
+        new = self._enter_allowed(context)
         if len(new):
-            if not len(self.first_words):
-                self._filling = self._fillings.current(context)
-            allowed_words = self._allowed_words(new, context)
-            first, conflicts = self._first_words(new, allowed_words, initial, context)
+            first, conflicts = self._first_words(new, self.allowed[new], initial, context)
             self.first_words = np.concatenate([self.first_words, first])
             self.first_conflicts = np.concatenate([self.first_conflicts, conflicts])
-            self.allowed = np.concatenate([self.allowed, allowed_words])
 
     def update_first(self, context: Context) -> Integers:
         """Take note of what holds initially of known keys; gives those that begin otherwise now."""
@@ -179,54 +140,19 @@ class LaneKeys:
         ]
         return self.of_keys.enter(columns, rows.length)
 
-    # -- groundings -------------------------------------------------------------------------
 
-    def update_groundings(self, context: Context, may_have_left: bool) -> Integers:
-        """Take note of growing domains; gives the keys that may have other pairs than before.
+def _key_domains(lane: Lane, context: Context) -> list[Domain | None]:
+    relation = lane.definitions[0]
+    domains = context.encoding.arguments(relation)
+    return [domains[place] for place in dict(lane.keys)[relation]]
 
-        Where no member may have left a domain, keys that had all pairs have them still.
-        """
-        current = self._fillings.current(context)
-        if current == self._filling:
-            return np.empty(0, np.int64)
-        is_first, self._filling = self._filling is None, current
-        numbers = np.arange(len(self.allowed))
-        if self._fillings.only_grow(context) and not (may_have_left or is_first):
-            numbers = numbers[self.allowed != _ALL_BITS]
-        words = self._allowed_words(numbers, context)
-        changed = np.flatnonzero(words != self.allowed[numbers])
-        self.allowed[numbers] = words
-        return np.asarray(numbers[changed], np.int64)
 
-    def _allowed_words(self, numbers: Integers, context: Context) -> Words:
-        """The pairs that each of some keys may have."""
-        words = np.full(len(numbers), _ALL_BITS)
-        answers = {NEVER_ALLOWED: np.zeros(len(numbers), np.bool_)}
-        for grounding, first in zip(self._lane.groundings, self._first_alike, strict=True):
-            if first not in answers:
-                answers[first] = self._is_allowed(grounding, numbers, context)
-            words[~answers[first]] &= ~np.uint64(1 << grounding.bit)
-        return words
-
-    def _grounded_pair(self, grounding: LaneGrounding) -> GroundedPair:
-        bit = self._lane.state[grounding.bit]
-        assert bit.relation is not None
-        assert bit.value is not None
-        positions = self._positions[bit.relation]
-        return positions, bit.arguments, bit.value, grounding.groundings
-
-    def _is_allowed(
-        self, grounding: LaneGrounding, numbers: Integers, context: Context
-    ) -> Booleans:
-        bit = self._lane.state[grounding.bit]
-        assert bit.relation is not None
-        assert bit.value is not None
-        domains, value_domain = context.encoding.fluent(bit.relation)
-        if value_domain is None:
-            value_domain = context.encoding.domains.value_domain(bit.relation)
-        arguments = self._arguments(bit, numbers, context)
-        values = np.full(len(numbers), constant_column(bit.value, value_domain).data[0])
-        return allowed(grounding.groundings, arguments, domains, values, value_domain, context)
+def _grounded_pair(lane: Lane, grounding: LaneGrounding) -> GroundedPair:
+    bit = lane.state[grounding.bit]
+    assert bit.relation is not None
+    assert bit.value is not None
+    positions = dict(lane.keys)[bit.relation]
+    return GroundedPair(bit.relation, positions, bit.arguments, bit.value, grounding.groundings)
 
 
 def fulfilling(

@@ -14,6 +14,8 @@ import numpy as np
 from cernis.kernels.array_types import Integers, Place
 from cernis.kernels.compile import part
 
+HEAP = "(writable-integers writable-integers writable-integers)"
+
 
 class Heap(NamedTuple):
     """Keys and instances by place, and the place of each instance or -1."""

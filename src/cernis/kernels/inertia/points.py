@@ -14,6 +14,19 @@ NOTHING = -3
 ALL = -2
 """The termination of whatever value."""
 
+NO_EFFECT = -1
+"""The delay of a value without a delayed effect."""
+NO_ACTION = -4
+"""Where there is no effect, or no further one."""
+NEVER = int(np.iinfo(np.int64).max)
+"""When an effect is due that is not, and since when a value holds that does not."""
+OF_NONE, OF_POSTPONABLE, OF_ALL = 0, 1, 2
+"""Of which values initiations are noted where one value holds at most."""
+UNTIL_DUE = 2
+"""Postponable also by an initiation at the very point at which the effects are due."""
+NO_POINT = int(np.iinfo(np.int64).min)
+"""A point at which nothing happens."""
+
 
 @part
 def is_shared(row: Place, instances: Integers, times: Integers) -> bool:

@@ -1,8 +1,6 @@
 """The arrays that walks through time work on, put together by what they are about.
 
-A kernel is called with one argument for each array, and makes these structures of them first: as
-arguments they would cost several times as much at each call, and would not take arrays that may not
-be written to. So they are for the parts of a kernel, which they cost nothing.
+Beside each structure stand the words of its fields, as signatures of kernels have them.
 """
 
 from __future__ import annotations
@@ -10,6 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cernis.kernels.array_types import Integers, Matrix, SmallMatrix
+from cernis.kernels.inertia.due_heap import Heap
+
+INTERVAL_COLUMNS = "(writable-integers writable-integers writable-integers writable-integers)"
 
 
 class IntervalColumns(NamedTuple):
@@ -19,6 +20,9 @@ class IntervalColumns(NamedTuple):
     values: Integers
     starts: Integers
     ends: Integers
+
+
+NOTE_COLUMNS = "(writable-integers writable-integers writable-integers)"
 
 
 class NoteColumns(NamedTuple):
@@ -40,6 +44,9 @@ class HeldValues(NamedTuple):
 # -- one fluent with delayed effects ---------------------------------------------------------
 
 
+EFFECT_TABLES = "(integers matrix matrix matrix integers integer)"
+
+
 class EffectTables(NamedTuple):
     """The columns of `Effects`; `slots` has two entries in front, for where nothing holds."""
 
@@ -51,12 +58,18 @@ class EffectTables(NamedTuple):
     quiet: int
 
 
+ACTION_POINTS = "(integers integers integers)"
+
+
 class ActionPoints(NamedTuple):
     """The actions that rules say, sorted by instance and time."""
 
     instances: Integers
     times: Integers
     actions: Integers
+
+
+CARRIED_VALUES = "(integers integers integers integers)"
 
 
 class CarriedValues(NamedTuple):
@@ -66,6 +79,9 @@ class CarriedValues(NamedTuple):
     values: Integers
     starts: Integers
     since: Integers
+
+
+LISTED_VALUES = "(writable-integers writable-integers writable-integers)"
 
 
 class ListedValues(NamedTuple):
@@ -79,7 +95,27 @@ class ListedValues(NamedTuple):
     dues: Integers
 
 
+DELAY_TIMES = "(integer integer integer integer integer)"
+
+
+class DelayTimes(NamedTuple):
+    """The query and the tick, and how an instance is walked.
+
+    `is_each` says whether values hold beside one another, `noted` of which values initiations are
+    noted, and `room` how many effects may be written.
+    """
+
+    query: int
+    tick: int
+    is_each: int
+    noted: int
+    room: int
+
+
 # -- cycles ----------------------------------------------------------------------------------
+
+
+CYCLE_TABLES = "(matrix matrix matrix integers)"
 
 
 class CycleTables(NamedTuple):
@@ -89,6 +125,9 @@ class CycleTables(NamedTuple):
     relations: Matrix
     classes: Matrix
     relation_of: Integers
+
+
+WALKED_EFFECTS = "(integers integers integers integers integers integer)"
 
 
 class WalkedEffects(NamedTuple):
@@ -106,11 +145,17 @@ class WalkedEffects(NamedTuple):
     quiet: int
 
 
+PENDING_VALUES = "(writable-matrix writable-matrix)"
+
+
 class PendingValues(NamedTuple):
     """Of instances that hold nothing: values whose initiations are under way, when they are due."""
 
     values: Matrix
     dues: Matrix
+
+
+WAITING_RECORDS = "(records integers writable-integers writable-integers)"
 
 
 class WaitingRecords(NamedTuple):
@@ -126,9 +171,66 @@ class WaitingRecords(NamedTuple):
     first_of_rank: Integers
 
 
+AGENDA_WORDS = "(writable-integers writable-integers writable-integers)"
+
+
 class Agenda(NamedTuple):
     """Actions of a point, the following one of the same instance, the instances that have any."""
 
     actions: Integers
     following: Integers
     instances: Integers
+
+
+DRIVEN_RECORDS = "(records integers integers integers integers)"
+
+
+class DrivenRecords(NamedTuple):
+    """The records that events drive, as `Causes` has them."""
+
+    records: SmallMatrix
+    times: Integers
+    ends: Integers
+    members: Integers
+    member_ends: Integers
+
+
+WALK_LIMITS = "(integer integer integer integer integer integer)"
+
+
+class WalkLimits(NamedTuple):
+    """The edge of the window, the query and the tick; and limits of the walk.
+
+    `edges` is the highest rank at which relations tell starts and ends, `tries` 1 if points at
+    which effects are due are first tried without them, and `room` how much may be written.
+    """
+
+    edge: int
+    query: int
+    tick: int
+    edges: int
+    tries: int
+    room: int
+
+
+class CycleWalk(NamedTuple):
+    """All that a walk through a cycle works on.
+
+    `happened` has the last point at which each slot of a class happened; `progress` is how far the
+    walk has come.
+    """
+
+    tables: CycleTables
+    effects: WalkedEffects
+    inner: WaitingRecords
+    state: Matrix
+    pending: PendingValues
+    happened: Integers
+    agenda: Agenda
+    heap: Heap
+    intervals: IntervalColumns
+    begins: NoteColumns
+    kept: NoteColumns
+    progress: Integers
+    query: int
+    tick: int

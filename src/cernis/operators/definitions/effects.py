@@ -14,8 +14,8 @@ from cernis.check.model import (
 )
 from cernis.errors import DataError
 from cernis.kernels.array_types import Array, Booleans, Integers
-from cernis.kernels.inertia.delays import NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE, Effects
-from cernis.kernels.inertia.points import ALL
+from cernis.kernels.inertia.delays import Effects
+from cernis.kernels.inertia.points import ALL, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE
 from cernis.operators.collections import ROW
 from cernis.operators.column_arithmetic import Numeric, as_numbers, compared
 from cernis.operators.context.coded_columns import constant_column

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from cernis.check.model import Grounding, Pair
+from cernis.check.model import Grounding, Pair, Relation
 from cernis.knowledge.ground_values import canonical
 from cernis.plan.sweep.lanes import Arguments
 from cernis.plan.sweep.rule_bodies import with_constants
 from cernis.syntax.tree import Term, Variable
 
-GroundedPair = tuple[tuple[int, ...], Arguments, Term, tuple[Grounding, ...]]
-"""The positions of the key, the arguments and the value of a pair, and its groundings."""
+
+class GroundedPair(NamedTuple):
+    """A pair that groundings restrict, with the key at `positions` among its arguments."""
+
+    relation: Relation
+    positions: tuple[int, ...]
+    arguments: Arguments
+    value: Term
+    groundings: tuple[Grounding, ...]
 
 
 NEVER_ALLOWED = -1
@@ -30,7 +38,7 @@ def first_alike(pairs: Iterable[GroundedPair]) -> list[int]:
 
 def _question(pair: GroundedPair) -> frozenset[object] | None:
     """The goals of groundings about a key, any of which must be true; None if it is not so easy."""
-    positions, arguments, value, groundings = pair
+    _, positions, arguments, value, groundings = pair
     goal_sets = set()
     for grounding in groundings:
         entity = grounding.entity
