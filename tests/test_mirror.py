@@ -104,6 +104,7 @@ REACHED: dict[str, str] = {
     "kernels.sweep.lane_conflicts": "evaluate/sweep/test_sweep_then_columns.py",
     "kernels.sweep.past_points": "kernels/sweep/test_lane_arms.py fuzz/test_lanes.py",
     "kernels.sweep.lane_memo": "fuzz/test_lanes.py",
+    "kernels.sweep.lane_revision": "fuzz/test_lanes.py",
     "kernels.sweep.lane_rows": "fuzz/test_lanes.py",
     "kernels.sweep.lane_walk": "fuzz/test_lanes.py",
     "kernels.shelf_rows": "tables/test_shelves.py",

@@ -35,7 +35,7 @@ from cernis.kernels.sweep.lane_tables import (
     REPORTED_SIGNALS,
     TICK,
 )
-from cernis.kernels.sweep.word_bits import ONE, ZERO
+from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word
 
 EDGE_STATE, ALLOWED, ALLOWED_NOW, FIRST_NOW = (np.uint64(column) for column in range(4))
 """The columns of key states: the handle of the state at the edge, what groundings allowed when the
@@ -169,3 +169,21 @@ class WindowTimes(NamedTuple):
     base: int
     edge: int
     query: int
+
+
+class KeyVisit(NamedTuple):
+    """A key while it is walked: where its rows lie, what is known at the edge, and times.
+
+    `begin` is the first point after the edge.
+    """
+
+    key: Word
+    head: Word
+    last: Word
+    edge_state: Word
+    allowed: Word
+    old_allowed: Word
+    base: Time
+    begin: Time
+    tick: Time
+    reported: Word

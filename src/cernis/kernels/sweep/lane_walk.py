@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers, Matrix
-from cernis.kernels.compile import kernel, part
+from cernis.kernels.array_types import Integers, Matrix, Tags, Words
+from cernis.kernels.compile import body, kernel, part
 from cernis.kernels.sweep.key_calendar import CALENDAR, NEVER, Calendar, set_due
 from cernis.kernels.sweep.keyed_log import AS_THEY_ARE, IN_SPARE, give_back, splice
 from cernis.kernels.sweep.lane_arrays import (
@@ -60,6 +60,7 @@ from cernis.kernels.sweep.lane_arrays import (
     WRITTEN,
     KeyChanges,
     KeyLog,
+    KeyVisit,
     LaneMachine,
     Scratch,
     WindowTimes,
@@ -69,22 +70,17 @@ from cernis.kernels.sweep.lane_arrays import (
 )
 from cernis.kernels.sweep.lane_memo import judge_memory
 from cernis.kernels.sweep.lane_output import (
-    after_old_rows,
-    close_torn,
     emit,
-    forget_starts,
     known_starts,
     set_starts,
-    settle_starts,
     tell_cut,
     tell_ended,
-    tell_torn,
-    torn_bits,
     write_starts,
 )
-from cernis.kernels.sweep.lane_points import sorted_news, walk_on, walk_over
-from cernis.kernels.sweep.lane_rows import copy_rows, first_from, state_at, state_word, time_at
-from cernis.kernels.sweep.lane_timers import copy_arms, find_arms
+from cernis.kernels.sweep.lane_points import sorted_news, walk_on
+from cernis.kernels.sweep.lane_revision import arms_before, revise_rows
+from cernis.kernels.sweep.lane_rows import first_from, state_at, state_word, time_at
+from cernis.kernels.sweep.lane_timers import find_arms
 from cernis.kernels.sweep.registers.register_points import (
     forget_values,
     has_registers,
@@ -135,212 +131,172 @@ def _forget(
     return True
 
 
+@body
+def _begin_visit(
+    machine: LaneMachine, log: KeyLog, visit: KeyVisit, mark: int, place: Word
+) -> tuple[Word, Word, Word, Word, Word]:
+    """The state before a row, which other groundings or initial pairs may change at the edge.
+
+    Gives it as it was and as it is, the state at the edge, and the bits that begin and that end
+    there; the state is `NO_ID` if ids are used up.
+    """
+    rows, lane, state_words = log.rows, machine.lane, machine.state_words
+    old_state = state_at(rows, place - ONE) if place > visit.head else visit.edge_state
+    state, new_edge, begins, cut = old_state, visit.edge_state, ZERO, ZERO
+    if mark & (IS_CHANGED | IS_BEGUN_AGAIN):
+        held = state_word(rows, state_words, visit.edge_state)
+        state = log.states[visit.key, FIRST_NOW] if mark & IS_BEGUN_AGAIN else held
+        state = derived_again(lane, state, visit.allowed)
+        begins, cut = state & ~held & visit.reported, held & ~state & visit.reported
+        if rows.ndim == 1:
+            state = state_id(state, visit.allowed, state_words, machine.state_ids, machine.counts)
+        new_edge = state
+    return old_state, state, new_edge, begins, cut
+
+
+@body
+def _tell_new(
+    machine: LaneMachine, log: KeyLog, visit: KeyVisit, fresh: Word, starts: Matrix,
+    output: Matrix, written: Word,
+) -> Word:  # fmt: skip
+    """Tell of open intervals that have come."""
+    while fresh != ZERO:
+        bit = lowest_bit(fresh)
+        fresh &= fresh - ONE
+        put_value(output, written, machine.lane, log.tags, bit, starts, NEW_VALUES)
+        written = emit(output, written, np.int64(bit), visit.key, starts[NEW_LINE, bit], NEVER)
+    return written
+
+
+@body
+def _end_visit(log: KeyLog, visit: KeyVisit, new_edge: Word, counts: Integers) -> None:
+    """Note what is known of a key that has been walked; one without rows gives up its place."""
+    key, places = visit.key, log.places
+    log.states[key, EDGE_STATE], log.states[key, ALLOWED] = new_edge, visit.allowed
+    log.marks[key] = 0
+    if places[key, AT_HEAD] == places[key, AT_SIZE] and places[key, AT_CAPACITY] > 0:
+        give_back(
+            log.rows, counts, np.uint64(places[key, AT_FIRST]), np.uint64(places[key, AT_CAPACITY])
+        )
+        for column in range(4):
+            places[key, np.uint64(column)] = 0
+
+
+@body
+def _walk_key(
+    machine: LaneMachine, log: KeyLog, scratch: Scratch, visit: KeyVisit, news: Words,
+    news_tags: Tags, change: Word, changes: Word, calendar: Calendar, query: Time, output: Matrix,
+    written: Word, progress: Integers,
+) -> tuple[Word, Time]:  # fmt: skip
+    """Walk a key from its first change on, up to the query; gives output rows and how it ended.
+
+    Nothing of the key has changed unless it is done.
+    """
+    rows, tags, starts, key = log.rows, log.tags, scratch.starts, visit.key
+    lane, state_words, mark = machine.lane, machine.state_words, log.marks[key]
+    place = visit.last
+    if mark & (IS_CHANGED | IS_BEGUN_AGAIN):
+        place = visit.head
+    elif change < changes:
+        place = first_from(rows, visit.head, visit.last, time_at(news, change))
+    old_state, state, new_edge, begins, cut = _begin_visit(machine, log, visit, mark, place)
+    if rows.ndim == 1 and state == NO_ID:
+        return written, NEEDS_IDS
+    word = state_word(rows, state_words, state)
+    if word & lane[AT_ARMED_BITS] and not arms_before(machine, log, scratch, visit, place):
+        return written, NEEDS_IDS
+    load_values(lane, tags, log.edge_since, visit.head, place, key, starts)
+    if begins | cut:
+        written = tell_cut(log, key, begins, cut, visit.begin, mark, output, written)
+    begin, size, goes_on, same, known, status = place, ZERO, True, ZERO, ZERO, DONE
+    if place < visit.last:
+        change, place, size, state, same, known, goes_on, written, status = revise_rows(
+            machine, log, scratch, visit, news, news_tags, change, changes, place, state,
+            old_state, begins, calendar.dues[key] <= query, output, written, progress,
+        )  # fmt: skip
+    else:
+        known_starts(log.since, log.slots, key, word & visit.reported, starts)
+        set_starts(starts, begins, visit.begin)
+        if not mark & IS_NEW:
+            same = word & visit.reported & ~begins
+            written = tell_ended(log, key, cut, output, written)
+    due = NO_TIME
+    if status == DONE and goes_on:
+        size, state, same, written, due, status = walk_on(
+            machine, scratch, news, news_tags, change, changes, size, state, visit.allowed, same,
+            key, visit.base, np.uint64(max(query - visit.base, np.int64(0))), output, written,
+            progress,
+        )  # fmt: skip
+        if status == DONE and written + OUTPUT_AT_ONCE > np.uint64(output.shape[0]):
+            status = NEEDS_OUTPUT
+        if status == DONE:
+            known = state_word(rows, state_words, state) & visit.reported
+            written = _tell_new(machine, log, visit, known & ~same, starts, output, written)
+    first = np.uint64(log.places[key, AT_FIRST])
+    if status == DONE and not splice(
+        rows, tags, log.places, machine.counts, key, begin - first, place - first, scratch.tail,
+        scratch.tail_tags, size,
+    ):  # fmt: skip
+        status = NEEDS_ROWS
+    if status == DONE:
+        write_starts(log.since, log.slots, key, known, starts)
+        if goes_on:
+            set_due(key, NEVER if due == NO_TIME else np.int64(due) + visit.base, calendar)
+        _end_visit(log, visit, new_edge, machine.counts)
+    return written, status
+
+
 def _walk_visits(
     machine: LaneMachine, key_changes: KeyChanges, log: KeyLog, calendar: Calendar,
     scratch: Scratch, output: Matrix, window: WindowTimes, progress: Integers,
 ) -> int:  # fmt: skip
     """Walk the keys that are visited; gives how it ended."""
-    lane, state_words, state_ids, _, _, counts, _, _ = machine
-    rows, tags, places, states, edge_arms, edge_since, since, marks, slots = log
-    visits, firsts, pending, pending_tags = key_changes
-    first_news, news_tags, spare, _, tail, tail_tags, arms, starts = scratch
-    dues = calendar.dues
-    base, edge, query = (
-        np.int64(window.base),
-        np.int64(window.edge),
-        np.int64(window.query),
-    )
+    lane, rows, pending = machine.lane, log.rows, key_changes.rows
+    base, edge, query = np.int64(window.base), np.int64(window.edge), np.int64(window.query)
     reported, tick = lane[AT_REPORTED], np.int64(lane[AT_TICK])
-    status = DONE
-    until = np.uint64(max(query - base, np.int64(0)))
-    for number in range(np.uint64(progress[VISIT]), np.uint64(len(visits))):
-        key = np.uint64(visits[number])
+    for number in range(np.uint64(progress[VISIT]), np.uint64(len(key_changes.visits))):
+        key = np.uint64(key_changes.visits[number])
         written = np.uint64(progress[WRITTEN])
         conflicts, unmatched, walked = progress[CONFLICTS], progress[UNMATCHED], progress[WALKED]
-        low, high = np.uint64(firsts[number]), np.uint64(firsts[number + ONE])
-        size, change_count = ZERO, high - low
-        first = np.uint64(places[key, AT_FIRST])
-        head, last = (
-            first + np.uint64(places[key, AT_HEAD]),
-            first + np.uint64(places[key, AT_SIZE]),
-        )
-        if change_count + (last - head) + np.uint64(8) > np.uint64(tail.shape[0]):
-            progress[ROOM] = np.int64(change_count + (last - head)) + 8
-            status = NEEDS_TAIL
-            break
+        low = np.uint64(key_changes.firsts[number])
+        high = np.uint64(key_changes.firsts[number + ONE])
+        first = np.uint64(log.places[key, AT_FIRST])
+        head = first + np.uint64(log.places[key, AT_HEAD])
+        last = first + np.uint64(log.places[key, AT_SIZE])
+        room = (high - low) + (last - head) + np.uint64(8)
+        if room > np.uint64(scratch.tail.shape[0]):
+            progress[ROOM] = np.int64(room)
+            return NEEDS_TAIL
         if written + OUTPUT_AT_ONCE + OUTPUT_AT_ONCE > np.uint64(output.shape[0]):
-            status = NEEDS_OUTPUT
-            break
+            return NEEDS_OUTPUT
         if head < last and np.int64(time_at(rows, head)) + base <= edge:
-            if not _forget(machine, log, arms, key, edge, base):
-                status = NEEDS_IDS
-                break
-            head = first + np.uint64(places[key, AT_HEAD])
-        order = sorted_news(pending, pending_tags, low, high, scratch)
-        news, own_tags = pending, pending_tags
-        change, changes = low, high
+            if not _forget(machine, log, scratch.arms, key, edge, base):
+                return NEEDS_IDS
+            head = first + np.uint64(log.places[key, AT_HEAD])
+        order = sorted_news(pending, key_changes.tags, low, high, scratch)
+        news, news_tags, change, changes = pending, key_changes.tags, low, high
         if order != AS_THEY_ARE:
-            news = spare if order == IN_SPARE else first_news
-            own_tags = news_tags
+            news = scratch.spare if order == IN_SPARE else scratch.news
+            news_tags = scratch.news_tags
             change, changes = ZERO, high - low
-
-        mark = marks[key]
-        edge_state, old_allowed = states[key, EDGE_STATE], states[key, ALLOWED]
-        allowed = states[key, ALLOWED_NOW]
-        place = last
-        if mark & (IS_CHANGED | IS_BEGUN_AGAIN):
-            place = head
-        elif change_count > ZERO:
-            place = first_from(rows, head, last, time_at(news, change))
-        old_state = state_at(rows, place - ONE) if place > head else edge_state
-        state, new_edge, begins, cut = old_state, edge_state, ZERO, ZERO
-        if mark & (IS_CHANGED | IS_BEGUN_AGAIN):
-            held = state_word(rows, state_words, edge_state)
-            state = states[key, FIRST_NOW] if mark & IS_BEGUN_AGAIN else held
-            state = derived_again(lane, state, allowed)
-            begins, cut = state & ~held & reported, held & ~state & reported
-            if rows.ndim == 1:
-                state = state_id(state, allowed, state_words, state_ids, counts)
-                if state == NO_ID:
-                    status = NEEDS_IDS
-                    break
-            new_edge = state
-        word = state_word(rows, state_words, state)
-        if word & lane[AT_ARMED_BITS] and not find_arms(
-            machine, rows, head, place, edge_state, old_allowed, edge_arms, key, base, arms
-        ):
-            status = NEEDS_IDS
-            break
-        load_values(lane, tags, edge_since, head, place, key, starts)
-        if begins | cut:
-            written = tell_cut(log, key, begins, cut, edge + tick, mark, output, written)
-        begin, segment = place, place
-        is_settled, goes_on, same, known = False, True, ZERO, ZERO
-
-        if place < last:
-            forget_starts(starts, ZERO, reported)
-            set_starts(starts, begins, edge + tick)
-            copy_arms(arms)
-            while place < last:
-                segment = place
-                change, place, size, state, old_state, written, agree, status = walk_over(
-                    machine, log, scratch, news, own_tags, change, changes, place, last, head,
-                    size, state, old_state, allowed, old_allowed, key, base, output, written,
-                    progress,
-                )  # fmt: skip
-                if status != DONE or not agree:
-                    break
-                word = state_word(rows, state_words, state)
-                torn = torn_bits(word & reported, starts)
-                settle_starts(log, lane, state_words, torn, starts, head, segment, key, base, tick)
-                stop = last
-                if change < changes:
-                    stop = first_from(rows, place, last, time_at(news, change))
-                if written + OUTPUT_AT_ONCE > np.uint64(output.shape[0]):
-                    status = NEEDS_OUTPUT
-                    break
-                torn, written = close_torn(
-                    rows, tags, lane, state_words, place, stop, torn, starts, key, base, tick,
-                    output, written,
-                )  # fmt: skip
-                forget_starts(starts, torn, reported)
-                if change >= changes:
-                    is_settled, known = True, torn
-                    break
-                if stop > place:
-                    copy_rows(rows, tags, place, stop, tail, tail_tags, size)
-                    size += stop - place
-                    place = stop
-                    state = state_at(rows, place - ONE)
-                    old_state = state
-                    load_values(lane, tags, edge_since, head, place, key, starts)
-                word = state_word(rows, state_words, state)
-                if word & lane[AT_ARMED_BITS]:
-                    if not find_arms(
-                        machine, rows, head, place, edge_state, old_allowed, edge_arms, key,
-                        base, arms,
-                    ):  # fmt: skip
-                        status = NEEDS_IDS
-                        break
-                    copy_arms(arms)
-                segment = place
-            if status == DONE and written + OUTPUT_AT_ONCE > np.uint64(output.shape[0]):
-                status = NEEDS_OUTPUT
-            if status == DONE and is_settled:
-                goes_on = dues[key] <= query
-                written = tell_torn(tags, lane, known, starts, key, not goes_on, output, written)
-                if goes_on:
-                    copy_rows(rows, tags, place, last, tail, tail_tags, size)
-                    size += last - place
-                    if last > place:
-                        state = state_at(rows, last - ONE)
-                        load_values(lane, tags, edge_since, head, last, key, starts)
-                    place = last
-                    word = state_word(rows, state_words, state)
-                    if not find_arms(
-                        machine, rows, head, last, edge_state, old_allowed, edge_arms, key,
-                        base, arms,
-                    ):  # fmt: skip
-                        status = NEEDS_IDS
-                    same = word & reported & ~known
-                    known_starts(since, slots, key, same, starts)
-            elif status == DONE:
-                word = state_word(rows, state_words, state)
-                old_word = state_word(rows, state_words, old_state)
-                same, written = after_old_rows(
-                    log, lane, state_words, old_word, word, reported, starts, head, segment, key,
-                    base, tick, output, written,
-                )  # fmt: skip
-        else:
-            known_starts(since, slots, key, word & reported, starts)
-            set_starts(starts, begins, edge + tick)
-            if not mark & IS_NEW:
-                same = word & reported & ~begins
-                written = tell_ended(log, key, cut, output, written)
-
-        if status == DONE and goes_on:
-            size, state, same, written, due, status = walk_on(
-                machine, scratch, news, own_tags, change, changes, size, state, allowed, same,
-                key, base, until, output, written, progress,
-            )  # fmt: skip
-            if status == DONE and written + OUTPUT_AT_ONCE > np.uint64(output.shape[0]):
-                status = NEEDS_OUTPUT
-            if status == DONE:
-                known = state_word(rows, state_words, state) & reported
-                fresh = known & ~same
-                while fresh != ZERO:
-                    bit = lowest_bit(fresh)
-                    fresh &= fresh - ONE
-                    put_value(output, written, lane, tags, bit, starts, NEW_VALUES)
-                    written = emit(
-                        output, written, np.int64(bit), key, starts[NEW_LINE, bit], NEVER
-                    )
-        if status == DONE and not splice(
-            rows, tags, places, counts, key, begin - first, place - first, tail, tail_tags, size
-        ):
-            status = NEEDS_ROWS
+        visit = KeyVisit(
+            key, head, last, log.states[key, EDGE_STATE], log.states[key, ALLOWED_NOW],
+            log.states[key, ALLOWED], base, edge + tick, tick, reported,
+        )  # fmt: skip
+        written, status = _walk_key(
+            machine, log, scratch, visit, news, news_tags, change, changes, calendar, query,
+            output, written, progress,
+        )  # fmt: skip
         if status != DONE:
             if status == NEEDS_TAIL:
-                progress[ROOM] = 2 * np.int64(tail.shape[0])
+                progress[ROOM] = 2 * np.int64(scratch.tail.shape[0])
             progress[CONFLICTS], progress[UNMATCHED] = conflicts, unmatched
             progress[WALKED] = walked
-            break
-        write_starts(since, slots, key, known, starts)
-        if goes_on:
-            moment = NEVER if due == NO_TIME else np.int64(due) + base
-            set_due(key, moment, calendar)
-        states[key, EDGE_STATE], states[key, ALLOWED] = new_edge, allowed
-        marks[key] = 0
-        if places[key, AT_HEAD] == places[key, AT_SIZE] and places[key, AT_CAPACITY] > 0:
-            give_back(
-                rows, counts, np.uint64(places[key, AT_FIRST]), np.uint64(places[key, AT_CAPACITY])
-            )
-            for column in range(4):
-                places[key, np.uint64(column)] = 0
+            return int(status)
         progress[WRITTEN] = np.int64(written)
         progress[VISIT] = np.int64(number) + 1
-        judge_memory(counts, progress[WALKED] - walked)
-    return status
+        judge_memory(machine.counts, progress[WALKED] - walked)
+    return DONE
 
 
 def _forget_keys(machine: LaneMachine, log: KeyLog, arms: Matrix, window: WindowTimes) -> bool:
