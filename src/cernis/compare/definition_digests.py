@@ -19,13 +19,14 @@ from cernis.plan.properties.definition_diff import (
     dependency_sources,
     dialect_texts,
     digest_of,
+    functors_of,
     parts_of,
     plain,
     reached,
     table_contents,
     time_texts,
 )
-from cernis.syntax.tree import Atom, Clause, Compound, Term
+from cernis.syntax.tree import Clause, Compound, Term
 
 FactKey: TypeAlias = tuple[object, ...]
 """The arguments of a fact, or of a goal that may match it; None where the goal has a variable."""
@@ -133,7 +134,7 @@ class DefinitionDigests:
         ahead = [*nodes, *(each for relation in called for each in self._rules(relation))]
         called = set(called)
         while ahead:
-            for relation in set(_functors(ahead.pop())) - called:
+            for relation in set(functors_of(ahead.pop())) - called:
                 if relation in self.checked.clauses or relation in self.checked.tables:
                     called.add(relation)
                     ahead += self._rules(relation)
@@ -173,16 +174,6 @@ def _key(term: Term) -> FactKey:
     return tuple(
         (type(known := value(arg)).__name__, known) if is_ground(arg) else None for arg in args
     )
-
-
-def _functors(node: object) -> Iterator[Relation]:
-    """All that could be predicates in a part of a program."""
-    if isinstance(node, Compound):
-        yield Relation(node.functor, len(node.args))
-    elif isinstance(node, Atom):
-        yield Relation(node.name, 0)
-    for part in parts_of(node):
-        yield from _functors(part)
 
 
 def _compounds(node: object) -> Iterator[Compound]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cernis.kernels.sweep.keyed_log import count_changes, note_visits, offsets, place_narrow
+from cernis.kernels.sweep.keyed_log import PLACING, count_changes, note_visits, offsets
 
 
 def test_changes_lie_with_those_of_their_key() -> None:
@@ -19,6 +19,7 @@ def test_changes_lie_with_those_of_their_key() -> None:
     assert firsts.tolist() == [0, 1, 3, 3]
     pending = np.zeros(3, np.uint64)
     fired = np.array([7, 8, 9, 6], np.uint16)
-    place_narrow(keys, times, fired, 5, 10, 1, counts, pending)
+    none = np.zeros(0, np.uint32)
+    PLACING[False, False](keys, times, fired, 5, 10, 1, counts, pending, none, none)
     rows = [(int(row) >> 32, int(row) >> 16 & 0xFFFF, int(row) & 0xFFFF) for row in pending]
     assert rows == [(2, 8, 1), (5, 7, 1), (1, 9, 1)]

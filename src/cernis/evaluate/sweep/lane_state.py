@@ -287,18 +287,13 @@ class LaneState(LaneStorage):
     def _place(self, batches: Sequence[ChangeBatch], total: int) -> tuple[Words, Array]:
         pending, tags = self._new_rows(total), self._new_tags(total, is_walked=False)
         counts, base = self._change_counts, self._known_base
+        place = keyed_log.PLACING[self._kind]
         for batch in batches:
-            columns = (
-                batch.keys, batch.times, batch.fired, self.edge, base, batch.mark, counts, pending
+            beside = batch.payload if self._registers.register_count else batch.tags
+            place(
+                batch.keys, batch.times, batch.fired, self.edge, base, batch.mark, counts, pending,
+                beside, tags,
             )  # fmt: skip
-            if self._registers.register_count:
-                keyed_log.PAYLOAD_PLACING[self._is_wide](*columns, batch.payload, tags)
-            elif self._is_wide:
-                keyed_log.place_wide(*columns, batch.tags)
-            elif self.has_tags:
-                keyed_log.place_tagged(*columns, batch.tags, tags)
-            else:
-                keyed_log.place_narrow(*columns)
         return pending, tags
 
     def _call_walk(
@@ -355,32 +350,25 @@ class LaneState(LaneStorage):
 
     def _listed(self, reported: int) -> list[Integers]:
         """The columns of intervals of some bits, sorted by bit, key and start."""
-        lane = self._lane
+        machine = self._machine
         if reported != int(self.tables.reported):
-            lane = lane.copy()
-            lane[REPORTED] = reported
+            machine = machine._replace(lane=self._lane.copy())
+            machine.lane[REPORTED] = reported
         listing = lane_edges.INTERVAL_LISTS[self._kind]
         output, progress = self._output, np.zeros(3, np.int64)
-        count, starts = self.key_count, np.empty(MOST_BITS, np.int64)
+        starts, log = np.empty(MOST_BITS, np.int64), self._log(self.key_count)
         base = self.start if self._base is None else self._base
-        while not listing(
-            lane, self._state_words, self._rows, self._tags, self._places[:count],
-            self._states[:count], self._edge_since[:count], self._slots, base, self.edge, starts,
-            output, progress,
-        ):  # fmt: skip
+        while not listing(machine, log, base, self.edge, starts, output, progress):
             output = twice_as_long(output)
         return lane_edges.by_code(output, int(progress[1]))[1]
 
     def signals(self) -> BitPoints:
         """All points of reported signals in the window, by bit, key and time."""
-        listing = lane_edges.list_signals_wide if self._is_wide else lane_edges.list_signals_narrow
+        listing = lane_edges.SIGNAL_LISTS[self._kind]
         output, progress = self._output, np.zeros(3, np.int64)
-        count, base = self.key_count, self.start if self._base is None else self._base
-        while not listing(
-            self._lane, self._state_words, self._state_ids, self._fired_words, self._fired_ids,
-            self._counts, self._memo, self._rows, self._places[:count], self._states[:count],
-            base, self.edge, output, progress,
-        ):  # fmt: skip
+        machine, log = self._machine, self._log(self.key_count)
+        base = self.start if self._base is None else self._base
+        while not listing(machine, log, base, self.edge, output, progress):
             if progress[2]:
                 self._widen()
                 return self.signals()
@@ -389,17 +377,9 @@ class LaneState(LaneStorage):
 
     def conflicts(self) -> int:
         """How many conflicts there are in the window."""
-        counting = (
-            lane_conflicts.count_conflicts_wide
-            if self._is_wide
-            else lane_conflicts.count_conflicts_narrow
-        )
-        count, base = self.key_count, self.start if self._base is None else self._base
-        conflicts: int = counting(
-            self._lane, self._state_words, self._state_ids, self._fired_words, self._fired_ids,
-            self._counts, self._memo, self._rows, self._places[:count], self._states[:count],
-            base, self.edge,
-        )  # fmt: skip
+        log, base = self._log(self.key_count), self.start if self._base is None else self._base
+        counting = lane_conflicts.CONFLICT_COUNTS[self._kind]
+        conflicts: int = counting(self._machine, log, base, self.edge)
         if conflicts < 0:
             self._widen()
             return self.conflicts()
@@ -411,15 +391,12 @@ class LaneState(LaneStorage):
         An end is where the effect took place, the source was broken or the delay was armed again,
         or `NEVER`.
         """
-        listing = lane_arms.list_arms_wide if self._is_wide else lane_arms.list_arms_narrow
+        listing = lane_arms.ARM_LISTS[self._kind]
         output, progress = self._output, np.zeros(3, np.int64)
-        count, base = self.key_count, self.start if self._base is None else self._base
+        machine, log = self._machine, self._log(self.key_count)
+        base = self.start if self._base is None else self._base
         armed = np.zeros(self._delay_count, np.int64)
-        while not listing(
-            self._lane, self._state_words, self._state_ids, self._fired_words, self._fired_ids,
-            self._counts, self._memo, self._rows, self._places[:count], self._states[:count],
-            self._edge_arms[:count], base, armed, output, progress,
-        ):  # fmt: skip
+        while not listing(machine, log, base, armed, output, progress):
             if progress[2]:
                 self._widen()
                 return self.arms()

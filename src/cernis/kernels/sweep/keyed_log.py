@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Bytes, HalfIntegers, Integers, Matrix, Tags, Words
+from cernis.kernels.array_types import Array, Bytes, Integers, Matrix, Tags, Words
 from cernis.kernels.compile import kernel, part
 from cernis.kernels.sweep.lane_rows import (
     copy_beside,
@@ -18,6 +18,7 @@ from cernis.kernels.sweep.lane_rows import (
     move_rows,
     put_row,
     put_state,
+    put_tag,
     state_at,
     time_at,
 )
@@ -157,75 +158,11 @@ def offsets(visits: Integers, counts: Integers, firsts: Integers) -> None:
     firsts[np.uint64(len(visits))] = total
 
 
-@kernel(
-    "integers integers half integer integer integer writable-integers writable-words",
-    "nothing",
-    counted=(0,),
-)
-def place_narrow(
-    keys: Integers, times: Integers, fired: HalfIntegers, edge: int, base: int, mark: int,
-    counts: Integers, pending: Words,
-) -> None:  # fmt: skip
-    """Write changes into narrow rows, with those of their key."""
-    word = np.uint64(mark)
-    for row in range(np.uint64(len(keys))):
-        if times[row] > edge:
-            key = np.uint64(keys[row])
-            place = counts[key]
-            counts[key] = place + 1
-            time = np.uint64(times[row] - base)
-            pending[np.uint64(place)] = (time << _S32) | (np.uint64(fired[row]) << _S16) | word
-
-
-@kernel(
-    "integers integers half integer integer integer writable-integers writable-words "
-    "writable-tags writable-tags",
-    "nothing",
-    counted=(0,),
-)
-def place_tagged(
-    keys: Integers, times: Integers, fired: HalfIntegers, edge: int, base: int, mark: int,
-    counts: Integers, pending: Words, tags: Tags, pending_tags: Tags,
-) -> None:  # fmt: skip
-    """Write changes into narrow rows, with those of their key, and their tags beside them."""
-    word = np.uint64(mark)
-    for row in range(np.uint64(len(keys))):
-        if times[row] > edge:
-            key = np.uint64(keys[row])
-            place = np.uint64(counts[key])
-            counts[key] += 1
-            time = np.uint64(times[row] - base)
-            pending[place] = (time << _S32) | (np.uint64(fired[row]) << _S16) | word
-            pending_tags[place] = tags[row]
-
-
-@kernel(
-    "integers integers words integer integer integer writable-integers writable-word-matrix "
-    "writable-tags",
-    "nothing",
-    counted=(0,),
-)
-def place_wide(
+def _place_changes(
     keys: Integers, times: Integers, fired: Words, edge: int, base: int, mark: int,
-    counts: Integers, pending: Words, tags: Tags,
+    counts: Integers, pending: Words, beside: Array, pending_beside: Array,
 ) -> None:  # fmt: skip
-    """Write changes into wide rows, with those of their key; tags are given, or there are none."""
-    for row in range(np.uint64(len(keys))):
-        if times[row] > edge:
-            key = np.uint64(keys[row])
-            place = np.uint64(counts[key])
-            counts[key] += 1
-            pending[place, 0] = np.uint64(times[row] - base)
-            pending[place, 1] = fired[row]
-            pending[place, 2] = np.uint64(mark)
-            pending[place, 3] = np.uint64(tags[row]) if len(tags) > 0 else ZERO
-
-
-def _place_payload(
-    keys: Integers, times: Integers, fired: Words, edge: int, base: int, mark: int,
-    counts: Integers, pending: Words, payload: Matrix, pending_payload: Matrix,
-) -> None:  # fmt: skip
-    """Write changes into rows, with those of their key, and their payload beside them."""
+    """Write changes into rows, with those of their key, and tags or payload beside them, if any."""
     word = np.uint64(mark)
     for row in range(np.uint64(len(keys))):
         if times[row] > edge:
@@ -233,24 +170,28 @@ def _place_payload(
             place = np.uint64(counts[key])
             counts[key] += 1
             put_row(pending, place, np.uint64(times[row] - base), np.uint64(fired[row]), word)
-            if pending.ndim == 2:
-                pending[place, np.uint64(3)] = ZERO
-            for column in range(np.uint64(payload.shape[1])):
-                pending_payload[place, column] = payload[row, column]
+            if beside.ndim == 1:
+                tag = np.uint64(beside[row]) if len(beside) > 0 else ZERO
+                put_tag(pending, pending_beside, place, tag)
+            else:
+                if pending.ndim == 2:
+                    pending[place, np.uint64(3)] = ZERO
+                for column in range(np.uint64(beside.shape[1])):
+                    pending_beside[place, column] = beside[row, column]
 
 
-_BEFORE = "integer integer integer writable-integers"
-
-PAYLOAD_PLACING = {
-    is_wide: kernel(
-        f"integers integers {fired} {_BEFORE} {rows} matrix writable-matrix",
+PLACING = {
+    (is_wide, has_values): kernel(
+        f"integers integers {fired} integer integer integer writable-integers {rows} {beside} "
+        f"writable-{'matrix' if has_values else 'tags'}",
         "nothing", counted=(0,),
-    )(_place_payload)
+    )(_place_changes)
     for is_wide, fired, rows in (
         (False, "half", "writable-words"), (True, "words", "writable-word-matrix")
     )
+    for has_values, beside in ((False, "writable-tags"), (True, "matrix"))
 }  # fmt: skip
-"""By whether rows are wide."""
+"""By whether rows are wide, and whether the lane has registers."""
 
 
 @kernel("integers integer integers writable-bytes writable-integers", "integer", counted=(0,))

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers, Matrix, SmallIntegers, WordMatrix, Words
+from cernis.kernels.array_types import Integers, Matrix
 from cernis.kernels.compile import kernel
 from cernis.kernels.sweep.key_calendar import NEVER
 from cernis.kernels.sweep.keyed_log import FIRST, HEAD, SIZE
+from cernis.kernels.sweep.lane_arrays import (
+    LANE_MACHINE,
+    LOG_KINDS,
+    KeyLog,
+    LaneMachine,
+    kind_words,
+    log_words,
+)
 from cernis.kernels.sweep.lane_memo import ARMS
 from cernis.kernels.sweep.lane_rows import state_at, state_word, time_at
 from cernis.kernels.sweep.lane_tables import ARMED, DELAY_COUNT, DELAY_SIZE, DELAYS_AT
@@ -24,9 +32,7 @@ _NUMBER, _KEY, _START, _END = (np.uint64(column) for column in range(4))
 
 
 def _list_arms(
-    lane: Words, state_words: Words, state_ids: SmallIntegers, fired_words: Words,
-    fired_ids: SmallIntegers, counts: Integers, memo: Words, rows: Words, places: Matrix,
-    states: WordMatrix, edge_arms: Matrix, base: int, arms: Integers, output: Matrix,
+    machine: LaneMachine, log: KeyLog, base: int, arms: Integers, output: Matrix,
     progress: Integers,
 ) -> bool:  # fmt: skip
     """Write number of the delay, key, when it was armed and until when; false without room.
@@ -34,6 +40,8 @@ def _list_arms(
     A delay is under way until its effect takes place, its source is broken, or it is armed again.
     Those that still are have the end `NEVER`.
     """
+    lane, memo, state_words = machine.lane, machine.memo, machine.state_words
+    rows, places, states = log.rows, log.places, log.states
     for key in range(np.uint64(progress[0]), np.uint64(len(places))):
         written = np.uint64(progress[1])
         first = np.uint64(places[key, _FIRST])
@@ -41,14 +49,11 @@ def _list_arms(
         state = states[key, ZERO]
         word = state_word(rows, state_words, state)
         for number in range(lane[_DELAY_COUNT]):
-            arms[number] = edge_arms[key, number]
+            arms[number] = log.edge_arms[key, number]
         while place < last:
             time = time_at(rows, place)
-            place, fired = read_point(rows, place, last, fired_words)
-            line = line_of_point(
-                rows, lane, state_words, state_ids, fired_words, fired_ids, counts, memo, state,
-                fired, states[key, ONE],
-            )  # fmt: skip
+            place, fired = read_point(rows, place, last, machine.fired_words)
+            line = line_of_point(rows, machine, state, fired, states[key, ONE])
             if line == NO_LINE:
                 progress[2] = 1
                 return False
@@ -79,13 +84,12 @@ def _list_arms(
     return True
 
 
-def _words(rows: str) -> str:
-    return (
-        "words writable-words writable-small writable-words writable-small "
-        f"writable-integers writable-words {rows} matrix word-matrix matrix integer "
-        "writable-integers writable-matrix writable-integers"
-    )
-
-
-list_arms_narrow = kernel(_words("writable-words"), "boolean")(_list_arms)
-list_arms_wide = kernel(_words("writable-word-matrix"), "boolean")(_list_arms)
+ARM_LISTS = {
+    kind: kernel(
+        f"{LANE_MACHINE} {log_words(*kind_words(*kind))} integer writable-integers "
+        "writable-matrix writable-integers",
+        "boolean",
+    )(_list_arms)
+    for kind in LOG_KINDS
+}
+"""By whether rows are wide, and whether the lane has registers."""

@@ -100,6 +100,23 @@ class LaneMachine(NamedTuple):
     """Room for guards, and what codes stand for."""
 
 
+LOG_KINDS = tuple(
+    (is_wide, has_values) for is_wide in (False, True) for has_values in (False, True)
+)
+"""The kinds of lanes: are rows wide, and has the lane registers?"""
+
+LOG_ROWS = (10,)
+"""The field with the places of keys, where a kernel is called with a machine and a log first."""
+
+
+def kind_words(is_wide: bool, has_values: bool) -> tuple[str, str]:
+    """The words of rows and of what stands beside them."""
+    return (
+        "writable-word-matrix" if is_wide else "writable-words",
+        "writable-matrix" if has_values else "writable-tags",
+    )
+
+
 def log_words(rows: str, beside: str) -> str:
     """The words of `KeyLog`."""
     return (

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers, Matrix, SmallIntegers, WordMatrix, Words
 from cernis.kernels.compile import kernel
 from cernis.kernels.sweep.keyed_log import FIRST, HEAD, SIZE
+from cernis.kernels.sweep.lane_arrays import (
+    LANE_MACHINE,
+    LOG_KINDS,
+    LOG_ROWS,
+    KeyLog,
+    LaneMachine,
+    kind_words,
+    log_words,
+)
 from cernis.kernels.sweep.lane_memo import KEY
 from cernis.kernels.sweep.lane_rows import state_at, time_at
 from cernis.kernels.sweep.past_points import NO_LINE, line_of_point, read_point
@@ -16,12 +24,9 @@ _FIRST, _HEAD, _SIZE = np.uint64(FIRST), np.uint64(HEAD), np.uint64(SIZE)
 _LOWER, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(8)
 
 
-def _count_conflicts(
-    lane: Words, state_words: Words, state_ids: SmallIntegers, fired_words: Words,
-    fired_ids: SmallIntegers, counts: Integers, memo: Words, rows: Words, places: Matrix,
-    states: WordMatrix, base: int, edge: int,
-) -> Time:  # fmt: skip
+def _count_conflicts(machine: LaneMachine, log: KeyLog, base: int, edge: int) -> Time:
     """The conflicts of all keys after the edge; -1 if ids are used up."""
+    rows, places, states, memo = log.rows, log.places, log.states, machine.memo
     total = np.int64(0)
     for key in range(np.uint64(len(places))):
         first = np.uint64(places[key, _FIRST])
@@ -29,11 +34,8 @@ def _count_conflicts(
         state = states[key, ZERO]
         while place < last:
             time = time_at(rows, place)
-            place, fired = read_point(rows, place, last, fired_words)
-            line = line_of_point(
-                rows, lane, state_words, state_ids, fired_words, fired_ids, counts, memo, state,
-                fired, states[key, ONE],
-            )  # fmt: skip
+            place, fired = read_point(rows, place, last, machine.fired_words)
+            line = line_of_point(rows, machine, state, fired, states[key, ONE])
             if line == NO_LINE:
                 return np.int64(-1)
             state = state_at(rows, place - ONE)
@@ -42,14 +44,11 @@ def _count_conflicts(
     return total
 
 
-def _words(rows: str) -> str:
-    return (
-        "words writable-words writable-small writable-words writable-small "
-        f"writable-integers writable-words {rows} matrix word-matrix integer integer"
-    )
-
-
-count_conflicts_narrow = kernel(_words("writable-words"), "integer", counted=(7,))(_count_conflicts)
-count_conflicts_wide = kernel(_words("writable-word-matrix"), "integer", counted=(7,))(
-    _count_conflicts
-)
+CONFLICT_COUNTS = {
+    kind: kernel(
+        f"{LANE_MACHINE} {log_words(*kind_words(*kind))} integer integer", "integer",
+        counted=LOG_ROWS,
+    )(_count_conflicts)
+    for kind in LOG_KINDS
+}  # fmt: skip
+"""By whether rows are wide, and whether the lane has registers."""

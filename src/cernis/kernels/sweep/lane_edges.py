@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers, Matrix, SmallIntegers, Tags, WordMatrix, Words
+from cernis.kernels.array_types import Integers, Matrix, Tags, Words
 from cernis.kernels.compile import kernel, part
 from cernis.kernels.sweep.key_calendar import NEVER
 from cernis.kernels.sweep.keyed_log import FIRST, HEAD, SIZE
+from cernis.kernels.sweep.lane_arrays import (
+    LANE_MACHINE,
+    LOG_KINDS,
+    LOG_ROWS,
+    KeyLog,
+    LaneMachine,
+    kind_words,
+    log_words,
+)
 from cernis.kernels.sweep.lane_memo import SIGNALS
 from cernis.kernels.sweep.lane_rows import state_at, state_word, time_at
 from cernis.kernels.sweep.lane_tables import REPORTED, REPORTED_SIGNALS, TICK
@@ -97,14 +106,15 @@ def _close(
 
 
 def _list_intervals(
-    lane: Words, state_words: Words, rows: Words, tags: Tags, places: Matrix, states: WordMatrix,
-    edge_since: Matrix, slots: Integers, base: int, edge: int, starts: Integers, output: Matrix,
+    machine: LaneMachine, log: KeyLog, base: int, edge: int, starts: Integers, output: Matrix,
     progress: Integers,
 ) -> bool:  # fmt: skip
     """Write the intervals of all keys that reach the window; false if there is no room.
 
     `progress` is the next key and the number of rows written.
     """
+    lane, state_words, rows, tags = machine.lane, machine.state_words, log.rows, log.tags
+    places, states, edge_since, slots = log.places, log.states, log.edge_since, log.slots
     reported, tick = lane[_REPORTED], np.int64(lane[_TICK])
     for key in range(np.uint64(progress[0]), np.uint64(len(places))):
         written = np.uint64(progress[1])
@@ -144,11 +154,11 @@ def _list_intervals(
 
 
 def _list_signals(
-    lane: Words, state_words: Words, state_ids: SmallIntegers, fired_words: Words,
-    fired_ids: SmallIntegers, counts: Integers, memo: Words, rows: Words, places: Matrix,
-    states: WordMatrix, base: int, edge: int, output: Matrix, progress: Integers,
-) -> bool:  # fmt: skip
+    machine: LaneMachine, log: KeyLog, base: int, edge: int, output: Matrix, progress: Integers
+) -> bool:
     """Write the signals of all keys in the window; false if there is no room."""
+    lane, memo, rows = machine.lane, machine.memo, log.rows
+    places, states = log.places, log.states
     for key in range(np.uint64(progress[0]), np.uint64(len(places))):
         written = np.uint64(progress[1])
         first = np.uint64(places[key, _FIRST])
@@ -156,11 +166,8 @@ def _list_signals(
         state = states[key, ZERO]
         while place < last:
             time = time_at(rows, place)
-            place, fired = read_point(rows, place, last, fired_words)
-            line = line_of_point(
-                rows, lane, state_words, state_ids, fired_words, fired_ids, counts, memo, state,
-                fired, states[key, ONE],
-            )  # fmt: skip
+            place, fired = read_point(rows, place, last, machine.fired_words)
+            line = line_of_point(rows, machine, state, fired, states[key, ONE])
             if line == NO_LINE:
                 progress[2] = 1
                 return False
@@ -179,36 +186,22 @@ def _list_signals(
     return True
 
 
-def _interval_words(rows: str, beside: str) -> str:
-    return (
-        f"words words {rows} {beside} matrix word-matrix matrix integers integer integer "
-        "writable-integers writable-matrix writable-integers"
-    )
-
-
-def _signal_words(rows: str) -> str:
-    return (
-        "words writable-words writable-small writable-words writable-small "
-        f"writable-integers writable-words {rows} matrix word-matrix integer integer "
-        "writable-matrix writable-integers"
-    )
-
-
 INTERVAL_LISTS = {
-    (is_wide, has_values): kernel(
-        _interval_words(
-            "writable-word-matrix" if is_wide else "writable-words",
-            "writable-matrix" if has_values else "writable-tags",
-        ),
-        "boolean", counted=(4,),
+    kind: kernel(
+        f"{LANE_MACHINE} {log_words(*kind_words(*kind))} integer integer writable-integers "
+        "writable-matrix writable-integers",
+        "boolean", counted=LOG_ROWS,
     )(_list_intervals)
-    for is_wide in (False, True) for has_values in (False, True)
+    for kind in LOG_KINDS
 }  # fmt: skip
 """By whether rows are wide, and whether the lane has registers."""
 
-list_signals_narrow = kernel(_signal_words("writable-words"), "boolean", counted=(8,))(
-    _list_signals
-)
-list_signals_wide = kernel(_signal_words("writable-word-matrix"), "boolean", counted=(8,))(
-    _list_signals
-)
+SIGNAL_LISTS = {
+    kind: kernel(
+        f"{LANE_MACHINE} {log_words(*kind_words(*kind))} integer integer writable-matrix "
+        "writable-integers",
+        "boolean", counted=LOG_ROWS,
+    )(_list_signals)
+    for kind in LOG_KINDS
+}  # fmt: skip
+"""By whether rows are wide, and whether the lane has registers."""

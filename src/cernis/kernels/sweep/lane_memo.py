@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers, SmallIntegers, Words
+from cernis.kernels.array_types import Integers, Words
 from cernis.kernels.compile import body, part
+from cernis.kernels.sweep.lane_arrays import LaneMachine
 from cernis.kernels.sweep.lane_tables import ARMED_BITS, KEPT_SIGNALS
 from cernis.kernels.sweep.transition import commit
 from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word
-from cernis.kernels.sweep.word_ids import state_id
+from cernis.kernels.sweep.word_ids import NO_ID, fired_id, state_id
 
 MEMO_BITS = 16
 MEMO_SIZE = 1 << MEMO_BITS
@@ -57,14 +58,14 @@ def _work_out(
 
 
 @part
-def _miss(
-    lane: Words, state_words: Words, state_ids: SmallIntegers, fired_words: Words,
-    counts: Integers, memo: Words, state: Word, fired: Word, line: Word,
-) -> Word:  # fmt: skip
+def _miss(machine: LaneMachine, state: Word, fired: Word, line: Word) -> Word:
     """Work out a transition of ids and remember it, unless remembering has been given up."""
-    allowed = state_words[state + state + ONE]
-    word = _work_out(lane, fired_words[fired], state_words[state + state], allowed, memo, line)
-    memo[line + NEXT] = state_id(word, allowed, state_words, state_ids, counts)
+    memo, words, counts = machine.memo, machine.state_words, machine.counts
+    allowed = words[state + state + ONE]
+    word = _work_out(
+        machine.lane, machine.fired_words[fired], words[state + state], allowed, memo, line
+    )
+    memo[line + NEXT] = state_id(word, allowed, words, machine.state_ids, counts)
     counts[np.uint64(MISSES)] += 1
     if counts[np.uint64(IS_GIVEN_UP)] == 0:
         memo[line + KEY] |= (((state << _S16) | fired) + ONE) << _S32
@@ -73,22 +74,33 @@ def _miss(
 
 @body
 def transition_line(
-    rows: Words, lane: Words, state_words: Words, state_ids: SmallIntegers,
-    fired_words: Words, counts: Integers, memo: Words, state: Word, fired: Word,
-    allowed: Word,
-) -> Word:  # fmt: skip
+    rows: Words, machine: LaneMachine, state: Word, fired: Word, allowed: Word
+) -> Word:
     """The line of the transition from a state by a fired word, both as handles of `rows`."""
     if rows.ndim == 1:
         key = (state << _S16) | fired
         line = ((key * _FACTOR) >> _SHIFT) << _S2
-        if (memo[line + KEY] >> _S32) != key + ONE:
-            line = _miss(
-                lane, state_words, state_ids, fired_words, counts, memo, state, fired, line
-            )
+        if (machine.memo[line + KEY] >> _S32) != key + ONE:
+            line = _miss(machine, state, fired, line)
     else:
         line = ZERO
-        _work_out(lane, fired, state, allowed, memo, line)
+        _work_out(machine.lane, fired, state, allowed, machine.memo, line)
     return line
+
+
+@part
+def fired_handle(rows: Words, machine: LaneMachine, fired: Word) -> Word:
+    """The handle of a fired word; `is_used_up` says whether there was none left."""
+    if rows.ndim == 1:
+        return fired_id(fired, machine.fired_words, machine.fired_ids, machine.counts)
+    else:
+        return fired
+
+
+@part
+def is_used_up(rows: Words, handle: Word) -> bool:
+    """Does a handle stand for no word, as ids are used up?"""
+    return bool(rows.ndim == 1 and handle == NO_ID)
 
 
 @part

@@ -55,6 +55,8 @@ from cernis.kernels.sweep.lane_memo import (
     KEY,
     NEXT,
     SIGNALS,
+    fired_handle,
+    is_used_up,
     transition_line,
 )
 from cernis.kernels.sweep.lane_output import compare_edges, emit, emit_signals
@@ -98,7 +100,6 @@ from cernis.kernels.sweep.registers.register_points import (
     write_values,
 )
 from cernis.kernels.sweep.word_bits import ALL_BITS, ONE, ZERO, Time, Word, lowest_bit
-from cernis.kernels.sweep.word_ids import NO_ID, fired_id
 
 
 @part
@@ -145,6 +146,35 @@ def fired_together(rows: Words, fired_words: Words, first: Word, stop: Word) -> 
 
 
 @body
+def _tell_changed(
+    lane: Words, tags: Tags, changed: Word, word: Word, after: Word, same: Word, starts: Matrix,
+    key: Word, moment: Time, output: Matrix, written: Word,
+) -> tuple[Word, Word]:  # fmt: skip
+    """Tell of intervals that end at a point, and note the starts of those that begin.
+
+    Of those that were told as open, the open one has gone; they are left out of what is the same.
+    """
+    open_bits = lane[lane[AT_REGISTERS] + AT_OPEN_BITS]
+    while changed != ZERO:
+        bit = lowest_bit(changed)
+        changed &= changed - ONE
+        if (word >> bit) & ONE:
+            start, code = starts[NEW_LINE, bit], np.int64(bit)
+            has_value = has_registers(tags) and (open_bits >> bit) & ONE != ZERO
+            if (same >> bit) & ONE:
+                same ^= ONE << bit
+                if has_value:
+                    put_value(output, written, lane, tags, bit, starts, NEW_VALUES)
+                written = emit(output, written, code + IS_GONE, key, start, NEVER)
+            if has_value:
+                put_value(output, written, lane, tags, bit, starts, NEW_VALUES)
+            written = emit(output, written, code, key, start, moment)
+        if (after >> bit) & ONE:
+            starts[NEW_LINE, bit] = moment
+    return same, written
+
+
+@body
 def walk_on(
     machine: LaneMachine, scratch: Scratch, news: Words, news_tags: Tags, change: Word,
     changes: Word, size: Word, state: Word, allowed: Word, same: Word, key: Word,
@@ -168,7 +198,7 @@ def walk_on(
     has_tags = len(news_tags) > 0
     header = lane[AT_REGISTERS]
     needs, value_signals = lane[header + AT_NEEDS], lane[header + AT_VALUE_SIGNALS]
-    open_bits, payloads = lane[header + AT_OPEN_BITS], lane[header + AT_PAYLOADS]
+    payloads = lane[header + AT_PAYLOADS]
     registers = lane[header + AT_REGISTER_COUNT]
     points = np.int64(0)
     upcoming = time_at(news, change) if change < changes else NO_TIME
@@ -181,12 +211,11 @@ def walk_on(
                 status = NEEDS_TAIL
                 break
             time = due
-            handle = due_effects(lane, word, arms, np.int64(time) + base)
-            if tail.ndim == 1:
-                handle = fired_id(handle, fired_words, machine.fired_ids, machine.counts)
-                if handle == NO_ID:
-                    status = NEEDS_IDS
-                    break
+            effects = due_effects(lane, word, arms, np.int64(time) + base)
+            handle = fired_handle(tail, machine, effects)
+            if is_used_up(tail, handle):
+                status = NEEDS_IDS
+                break
             put_row(tail, size, time, handle, ZERO)
             put_tag(tail, tail_tags, size, ZERO)
             size += ONE
@@ -207,14 +236,10 @@ def walk_on(
                         lane, machine.numbers, tail_tags, first, fired, word, starts
                     )
                     if bits != ZERO:
-                        handle = fired | bits
-                        if tail.ndim == 1:
-                            handle = fired_id(
-                                handle, fired_words, machine.fired_ids, machine.counts
-                            )
-                            if handle == NO_ID:
-                                status = NEEDS_IDS
-                                break
+                        handle = fired_handle(tail, machine, fired | bits)
+                        if is_used_up(tail, handle):
+                            status = NEEDS_IDS
+                            break
                         put_fired(tail, first, handle)
         if is_many:
             change, size, missing = take_news(
@@ -226,40 +251,33 @@ def walk_on(
                 continue
             handle = fired_at(tail, first)
             if size > first + ONE and not has_registers(tail_tags):
-                handle = fired_together(tail, fired_words, first, size)
-                if tail.ndim == 1:
-                    handle = fired_id(handle, fired_words, machine.fired_ids, machine.counts)
-                    if handle == NO_ID:
-                        status = NEEDS_IDS
-                        break
+                handle = fired_handle(tail, machine, fired_together(tail, fired_words, first, size))
+                if is_used_up(tail, handle):
+                    status = NEEDS_IDS
+                    break
         points += 1
         if handle != idle or (has_registers(tail_tags) and is_many):
             moved, line = ZERO, NO_LINE
             if not has_registers(tail_tags) or not is_many:
-                line = transition_line(
-                    tail, lane, state_words, machine.state_ids, fired_words, machine.counts,
-                    memo, state, handle, allowed,
-                )  # fmt: skip
+                line = transition_line(tail, machine, state, handle, allowed)
                 if has_registers(tail_tags):
                     signals, new = memo[line + SIGNALS] & value_signals, memo[line + NEXT]
-                    if signals != ZERO or (new != state and not (tail.ndim == 1 and new == NO_ID)):
+                    if signals != ZERO or (new != state and not is_used_up(tail, new)):
                         moved = values_of_record(
                             lane, tail_tags, first, signals, word,
                             state_word(tail, state_words, new), starts,
                         )  # fmt: skip
             if has_registers(tail_tags) and (is_many or moved == ALL_BITS):
                 line, _, initiated = decided_line(
-                    lane, machine.numbers, tail, tail_tags, state_words, machine.state_ids,
-                    fired_words, machine.fired_ids, machine.counts, memo, first, size, state,
-                    word, allowed, starts,
-                )  # fmt: skip
-                if line == NO_LINE or (tail.ndim == 1 and memo[line + NEXT] == NO_ID):
+                    machine, tail, tail_tags, first, size, state, word, allowed, starts
+                )
+                if line == NO_LINE or is_used_up(tail, memo[line + NEXT]):
                     status = NEEDS_IDS
                     break
                 after = state_word(tail, state_words, memo[line + NEXT])
                 moved = next_values(lane, tail_tags, initiated, word, after, starts)
             flags, new = memo[line + KEY], memo[line + NEXT]
-            if tail.ndim == 1 and new == NO_ID:
+            if is_used_up(tail, new):
                 status = NEEDS_IDS
                 break
             idle = NO_HANDLE if has_registers(tail_tags) and is_many else handle
@@ -271,25 +289,10 @@ def walk_on(
                     if written + OUTPUT_AT_ONCE > np.uint64(output.shape[0]):
                         status = NEEDS_OUTPUT
                         break
-                    moment = np.int64(time) + base + tick
-                    while changed != ZERO:
-                        bit = lowest_bit(changed)
-                        changed &= changed - ONE
-                        if (word >> bit) & ONE:
-                            start = starts[NEW_LINE, bit]
-                            code = np.int64(bit)
-                            if (same >> bit) & ONE:
-                                same ^= ONE << bit
-                                if has_registers(tail_tags) and (open_bits >> bit) & ONE:
-                                    put_value(
-                                        output, written, lane, tail_tags, bit, starts, NEW_VALUES
-                                    )
-                                written = emit(output, written, code + IS_GONE, key, start, NEVER)
-                            if has_registers(tail_tags) and (open_bits >> bit) & ONE:
-                                put_value(output, written, lane, tail_tags, bit, starts, NEW_VALUES)
-                            written = emit(output, written, code, key, start, moment)
-                        if (after >> bit) & ONE:
-                            starts[NEW_LINE, bit] = moment
+                    same, written = _tell_changed(
+                        lane, tail_tags, changed, word, after, same, starts, key,
+                        np.int64(time) + base + tick, output, written,
+                    )  # fmt: skip
                 word, state = after, new
             if flags & FLAGS:
                 idle = NO_HANDLE
@@ -324,6 +327,32 @@ def walk_on(
 
 
 @body
+def _copy_old_point(
+    machine: LaneMachine, log: KeyLog, scratch: Scratch, place: Word, last: Word, time: Word,
+    size: Word, old_state: Word,
+) -> tuple[Word, Word, Word, Word, bool, bool]:  # fmt: skip
+    """Copy the old rows of a point, but for effects, which the walk finds itself.
+
+    Gives the next old row, the rows written, what fired, the state after the point, whether it has
+    old rows, and false if ids are used up.
+    """
+    rows, tags, tail, tail_tags = log.rows, log.tags, scratch.tail, scratch.tail_tags
+    dues, first = machine.lane[AT_DUE_BITS], place
+    old_fired, old_next, has_ids = ZERO, old_state, True
+    while place < last and time_at(rows, place) == time:
+        fired = fired_word(rows, machine.fired_words, fired_at(rows, place))
+        old_fired |= fired
+        old_next = state_at(rows, place)
+        if (fired & dues) == ZERO:
+            copy_row(rows, place, tail, size)
+            copy_beside(tags, place, tail_tags, size)
+            has_ids = strip_computed(machine, tail, tail_tags, size) and has_ids
+            size += ONE
+        place += ONE
+    return place, size, old_fired, old_next, place > first, has_ids
+
+
+@body
 def walk_over(
     machine: LaneMachine, log: KeyLog, scratch: Scratch, news: Words, news_tags: Tags, change: Word,
     changes: Word, place: Word, last: Word, head: Word, size: Word,
@@ -341,7 +370,7 @@ def walk_over(
     fired_words, tail, starts = machine.fired_words, scratch.tail, scratch.starts
     arms, tail_tags = scratch.arms, scratch.tail_tags
     rows, tags = log.rows, log.tags
-    reported, tick, dues = lane[AT_REPORTED], np.int64(lane[AT_TICK]), lane[AT_DUE_BITS]
+    reported, tick = lane[AT_REPORTED], np.int64(lane[AT_TICK])
     begin = place
     word = state_word(rows, state_words, state)
     old_word = state_word(rows, state_words, old_state)
@@ -357,34 +386,23 @@ def walk_over(
         time = time_at(rows, place)
         if change < changes:
             time = min(time, time_at(news, change))
-        first, is_old = size, False
+        first = size
         if due <= time:
             time = due
-            handle = due_effects(lane, word, arms, np.int64(time) + base)
-            if rows.ndim == 1:
-                handle = fired_id(handle, fired_words, machine.fired_ids, machine.counts)
-                if handle == NO_ID:
-                    status = NEEDS_IDS
-                    break
+            effects = due_effects(lane, word, arms, np.int64(time) + base)
+            handle = fired_handle(tail, machine, effects)
+            if is_used_up(tail, handle):
+                status = NEEDS_IDS
+                break
             put_row(tail, size, time, handle, ZERO)
             put_tag(tail, tail_tags, size, ZERO)
             size += ONE
         moment = np.int64(time) + base
-        old_fired, old_next = ZERO, old_state
-        while place < last and time_at(rows, place) == time:
-            fired = fired_word(rows, fired_words, fired_at(rows, place))
-            old_fired |= fired
-            old_next, is_old = state_at(rows, place), True
-            if (fired & dues) == ZERO:
-                copy_row(rows, place, tail, size)
-                copy_beside(tags, place, tail_tags, size)
-                if not strip_computed(
-                    lane, tail, tail_tags, fired_words, machine.fired_ids, machine.counts, size
-                ):
-                    status = NEEDS_IDS
-                size += ONE
-            place += ONE
-        if status != DONE:
+        place, size, old_fired, old_next, is_old, has_ids = _copy_old_point(
+            machine, log, scratch, place, last, time, size, old_state
+        )
+        if not has_ids:
+            status = NEEDS_IDS
             break
         change, size, missing = take_news(
             news, news_tags, change, changes, time, tail, tail_tags, first, size
@@ -397,27 +415,20 @@ def walk_over(
         if size > first:
             if has_registers(tags):
                 line, fired, initiated = decided_line(
-                    lane, machine.numbers, tail, tail_tags, state_words, machine.state_ids,
-                    fired_words, machine.fired_ids, machine.counts, memo, first, size, state,
-                    word, allowed, starts,
-                )  # fmt: skip
+                    machine, tail, tail_tags, first, size, state, word, allowed, starts
+                )
                 if line == NO_LINE:
                     status = NEEDS_IDS
                     break
                 is_same = state == old_state and fired == old_fired and allowed == old_allowed
             else:
-                handle = fired
-                if rows.ndim == 1:
-                    handle = fired_id(fired, fired_words, machine.fired_ids, machine.counts)
-                    if handle == NO_ID:
-                        status = NEEDS_IDS
-                        break
-                line = transition_line(
-                    rows, lane, state_words, machine.state_ids, fired_words, machine.counts,
-                    memo, state, handle, allowed,
-                )  # fmt: skip
+                handle = fired_handle(tail, machine, fired)
+                if is_used_up(tail, handle):
+                    status = NEEDS_IDS
+                    break
+                line = transition_line(rows, machine, state, handle, allowed)
             flags, new = memo[line + KEY] & FLAGS, memo[line + NEXT]
-            if rows.ndim == 1 and new == NO_ID:
+            if is_used_up(rows, new):
                 status = NEEDS_IDS
                 break
             progress[WALKED] += 1
@@ -435,16 +446,11 @@ def walk_over(
                 put_state(tail, row, state)
         if is_old:
             if not is_same:
-                handle = old_fired
-                if rows.ndim == 1:
-                    handle = fired_id(old_fired, fired_words, machine.fired_ids, machine.counts)
-                    if handle == NO_ID:
-                        status = NEEDS_IDS
-                        break
-                line = transition_line(
-                    rows, lane, state_words, machine.state_ids, fired_words, machine.counts,
-                    memo, old_state, handle, old_allowed,
-                )  # fmt: skip
+                handle = fired_handle(tail, machine, old_fired)
+                if is_used_up(tail, handle):
+                    status = NEEDS_IDS
+                    break
+                line = transition_line(rows, machine, old_state, handle, old_allowed)
                 flags = memo[line + KEY] & FLAGS
                 if flags & HAS_TIMERS:
                     note_arms(lane, memo[line + ARMS], arms, OLD_LINE, moment)

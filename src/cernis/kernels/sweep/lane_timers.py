@@ -19,10 +19,10 @@ from cernis.kernels.sweep.lane_arrays import (
     OLD_LINE,
     LaneMachine,
 )
-from cernis.kernels.sweep.lane_memo import ARMS, transition_line
+from cernis.kernels.sweep.lane_memo import ARMS
 from cernis.kernels.sweep.lane_rows import fired_at, fired_word, state_at, state_word, time_at
+from cernis.kernels.sweep.past_points import NO_LINE, line_of_point
 from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word
-from cernis.kernels.sweep.word_ids import NO_ID, fired_id
 
 
 @part
@@ -91,15 +91,9 @@ def find_arms(
         time = np.int64(time_at(rows, place - ONE)) + base
         place, fired = point_before(rows, machine.fired_words, head, place)
         before = state_at(rows, place - ONE) if place > head else edge_state
-        handle = fired
-        if rows.ndim == 1:
-            handle = fired_id(fired, machine.fired_words, machine.fired_ids, machine.counts)
-            if handle == NO_ID:
-                return False
-        line = transition_line(
-            rows, lane, machine.state_words, machine.state_ids, machine.fired_words,
-            machine.counts, machine.memo, before, handle, allowed,
-        )  # fmt: skip
+        line = line_of_point(rows, machine, before, fired, allowed)
+        if line == NO_LINE:
+            return False
         note_arms(lane, wanted & machine.memo[line + ARMS], arms, NEW_LINE, time)
         wanted &= ~machine.memo[line + ARMS]
     for number in range(lane[AT_DELAY_COUNT]):

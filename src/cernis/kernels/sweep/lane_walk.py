@@ -44,6 +44,8 @@ from cernis.kernels.sweep.lane_arrays import (
     IS_CHANGED,
     IS_NEW,
     LANE_MACHINE,
+    LOG_KINDS,
+    LOG_ROWS,
     NEEDS_IDS,
     NEEDS_OUTPUT,
     NEEDS_ROWS,
@@ -65,6 +67,7 @@ from cernis.kernels.sweep.lane_arrays import (
     Scratch,
     WindowTimes,
     change_words,
+    kind_words,
     log_words,
     scratch_words,
 )
@@ -308,32 +311,28 @@ def _forget_keys(machine: LaneMachine, log: KeyLog, arms: Matrix, window: Window
 
 
 _CHANGES = (8, 10)
-_PLACES = (10,)
-"""The fields with what there is to do: keys and their changes, or the places of keys."""
+"""The fields with what there is to do: keys and their changes."""
 
 
-def _signatures(is_wide: bool, has_values: bool) -> tuple[str, str]:
-    """The words of walking and of forgetting: what rows are, and what stands beside them."""
-    rows = "writable-word-matrix" if is_wide else "writable-words"
-    beside = "writable-matrix" if has_values else "writable-tags"
-    log = log_words(rows, beside)
-    walking = (
-        f"{LANE_MACHINE} {change_words(rows, beside)} {log} {CALENDAR} "
+def _walk_words(rows: str, beside: str) -> str:
+    return (
+        f"{LANE_MACHINE} {change_words(rows, beside)} {log_words(rows, beside)} {CALENDAR} "
         f"{scratch_words(rows, beside)} writable-matrix {WINDOW_TIMES} writable-integers"
     )
-    return walking, f"{LANE_MACHINE} {log} writable-matrix {WINDOW_TIMES}"
 
-
-_KINDS = {(is_wide, has_values): _signatures(is_wide, has_values)
-          for is_wide in (False, True) for has_values in (False, True)}  # fmt: skip
 
 WALKS = {
-    kind: kernel(walking, "integer", counted=_CHANGES)(_walk_visits)
-    for kind, (walking, _) in _KINDS.items()
+    kind: kernel(_walk_words(*kind_words(*kind)), "integer", counted=_CHANGES)(_walk_visits)
+    for kind in LOG_KINDS
 }
 """By whether rows are wide, and whether the lane has registers."""
 
 FORGETTING = {
-    kind: kernel(forgetting, "boolean", counted=_PLACES)(_forget_keys)
-    for kind, (_, forgetting) in _KINDS.items()
+    kind: kernel(
+        f"{LANE_MACHINE} {log_words(*kind_words(*kind))} writable-matrix {WINDOW_TIMES}",
+        "boolean",
+        counted=LOG_ROWS,
+    )(_forget_keys)
+    for kind in LOG_KINDS
 }
+"""Likewise."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers, SmallIntegers, Words
+from cernis.kernels.array_types import Words
 from cernis.kernels.compile import part
-from cernis.kernels.sweep.lane_memo import transition_line
+from cernis.kernels.sweep.lane_arrays import LaneMachine
+from cernis.kernels.sweep.lane_memo import fired_handle, is_used_up, transition_line
 from cernis.kernels.sweep.lane_rows import fired_at, fired_word, time_at
 from cernis.kernels.sweep.word_bits import ONE, ZERO, Word
-from cernis.kernels.sweep.word_ids import NO_ID, fired_id
 
 NO_LINE = np.uint64(2**64 - 1)
 """In place of a line, if ids are used up."""
@@ -27,16 +27,10 @@ def read_point(rows: Words, place: Word, last: Word, fired_words: Words) -> tupl
 
 @part
 def line_of_point(
-    rows: Words, lane: Words, state_words: Words, state_ids: SmallIntegers, fired_words: Words,
-    fired_ids: SmallIntegers, counts: Integers, memo: Words, state: Word, fired: Word,
-    allowed: Word,
-) -> Word:  # fmt: skip
+    rows: Words, machine: LaneMachine, state: Word, fired: Word, allowed: Word
+) -> Word:
     """The line of the transition from a state by a fired word; `NO_LINE` if ids are used up."""
-    handle = fired
-    if rows.ndim == 1:
-        handle = fired_id(fired, fired_words, fired_ids, counts)
-        if handle == NO_ID:
-            return NO_LINE
-    return transition_line(
-        rows, lane, state_words, state_ids, fired_words, counts, memo, state, handle, allowed
-    )
+    handle = fired_handle(rows, machine, fired)
+    if is_used_up(rows, handle):
+        return NO_LINE
+    return transition_line(rows, machine, state, handle, allowed)

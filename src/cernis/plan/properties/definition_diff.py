@@ -128,7 +128,7 @@ def _predicates(clause: object, checked: Checked) -> set[Relation]:
     asked_for: set[Relation] = set()
     ahead: list[object] = [clause]
     while ahead:
-        for relation in set(_functors(ahead.pop())) - asked_for:
+        for relation in set(functors_of(ahead.pop())) - asked_for:
             if relation in checked.clauses or relation in checked.tables:
                 asked_for.add(relation)
                 ahead += checked.clauses.get(relation, [])
@@ -146,14 +146,14 @@ def table_contents(table: FactTable) -> list[str]:
     return [str(table.length), *(repr(list(column.values)) for column in table.columns)]
 
 
-def _functors(node: object) -> Iterator[Relation]:
-    """All that could be predicates in a clause."""
+def functors_of(node: object) -> Iterator[Relation]:
+    """All that could be predicates in a part of a program."""
     if isinstance(node, Compound):
         yield Relation(node.functor, len(node.args))
     elif isinstance(node, Atom):
         yield Relation(node.name, 0)
     for part in parts_of(node):
-        yield from _functors(part)
+        yield from functors_of(part)
 
 
 def parts_of(node: object) -> Iterator[object]:

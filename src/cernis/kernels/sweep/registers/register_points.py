@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Array, Floats, Integers, Matrix, SmallIntegers, Words
+from cernis.kernels.array_types import Array, Floats, Matrix, Words
 from cernis.kernels.compile import part
 from cernis.kernels.sweep.lane_arrays import (
     AT_REGISTERS,
@@ -19,8 +19,10 @@ from cernis.kernels.sweep.lane_arrays import (
     NEXT_NEW_VALUES,
     NEXT_OLD_VALUES,
     OLD_VALUES,
+    LaneMachine,
 )
 from cernis.kernels.sweep.lane_memo import SIGNALS as SENT
+from cernis.kernels.sweep.lane_memo import fired_handle, is_used_up
 from cernis.kernels.sweep.lane_rows import fired_at, fired_word, put_fired
 from cernis.kernels.sweep.past_points import NO_LINE, line_of_point, read_point
 from cernis.kernels.sweep.registers.guards import guard_bits
@@ -48,7 +50,6 @@ from cernis.kernels.sweep.registers.register_tables import (
     TRIGGER,
 )
 from cernis.kernels.sweep.word_bits import ALL_BITS, ONE, ZERO, Time, Word
-from cernis.kernels.sweep.word_ids import NO_ID, fired_id
 
 _PAYLOADS, _REGISTERS, _SOURCES, _NEEDS, _SIGNALS, _COMPUTED, _OPEN_BITS, _FIRST_SLOT = (
     np.uint64(place)
@@ -240,50 +241,40 @@ def put_value(
 
 
 @part
-def strip_computed(
-    lane: Words, rows: Words, tags: Array, fired_words: Words, fired_ids: SmallIntegers,
-    counts: Integers, place: Word,
-) -> bool:  # fmt: skip
+def strip_computed(machine: LaneMachine, rows: Words, tags: Array, place: Word) -> bool:
     """Take what is computed from the fired word of a row; false if ids are used up."""
     if tags.ndim == 2:
-        fired = fired_word(rows, fired_words, fired_at(rows, place))
-        computed = lane[lane[AT_REGISTERS] + _COMPUTED]
+        fired = fired_word(rows, machine.fired_words, fired_at(rows, place))
+        computed = machine.lane[machine.lane[AT_REGISTERS] + _COMPUTED]
         if fired & computed:
-            return _put_fired_word(rows, place, fired & ~computed, fired_words, fired_ids, counts)
+            return _put_fired_word(machine, rows, place, fired & ~computed)
     return True
 
 
 @part
-def _put_fired_word(
-    rows: Words, place: Word, fired: Word, fired_words: Words, fired_ids: SmallIntegers,
-    counts: Integers,
-) -> bool:  # fmt: skip
+def _put_fired_word(machine: LaneMachine, rows: Words, place: Word, fired: Word) -> bool:
     """Write the fired word of a row; false if ids are used up."""
-    handle = fired
-    if rows.ndim == 1:
-        handle = fired_id(fired, fired_words, fired_ids, counts)
-        if handle == NO_ID:
-            return False
+    handle = fired_handle(rows, machine, fired)
+    if is_used_up(rows, handle):
+        return False
     put_fired(rows, place, handle)
     return True
 
 
 @part
 def sign_point(
-    lane: Words, numbers: Floats, rows: Words, tags: Array, fired_words: Words,
-    fired_ids: SmallIntegers, counts: Integers, first: Word, stop: Word, word: Word,
+    machine: LaneMachine, rows: Words, tags: Array, first: Word, stop: Word, word: Word,
     starts: Matrix,
 ) -> bool:  # fmt: skip
     """Give the rows of a point the guards that they meet; false if ids are used up."""
     if tags.ndim == 2:
+        lane = machine.lane
         needs = lane[lane[AT_REGISTERS] + _NEEDS]
         for place in range(first, stop):
-            fired = fired_word(rows, fired_words, fired_at(rows, place))
+            fired = fired_word(rows, machine.fired_words, fired_at(rows, place))
             if fired & needs:
-                bits = guard_bits(lane, numbers, tags, place, fired, word, starts)
-                if bits != ZERO and not _put_fired_word(
-                    rows, place, fired | bits, fired_words, fired_ids, counts
-                ):
+                bits = guard_bits(lane, machine.numbers, tags, place, fired, word, starts)
+                if bits != ZERO and not _put_fired_word(machine, rows, place, fired | bits):
                     return False
     return True
 
@@ -379,23 +370,19 @@ def decide_values(
 
 
 @part
-def add_computed(
-    rows: Words, tags: Array, place: Word, bits: Word, fired_words: Words,
-    fired_ids: SmallIntegers, counts: Integers,
-) -> bool:  # fmt: skip
+def add_computed(machine: LaneMachine, rows: Words, tags: Array, place: Word, bits: Word) -> bool:
     """Give the first row of a point what is computed of the point; false if ids are used up."""
     if tags.ndim == 2:
-        fired = fired_word(rows, fired_words, fired_at(rows, place))
-        return _put_fired_word(rows, place, fired | bits, fired_words, fired_ids, counts)
+        fired = fired_word(rows, machine.fired_words, fired_at(rows, place))
+        return _put_fired_word(machine, rows, place, fired | bits)
     else:
         return True
 
 
 @part
 def decided_line(
-    lane: Words, numbers: Floats, rows: Words, tags: Array, state_words: Words,
-    state_ids: SmallIntegers, fired_words: Words, fired_ids: SmallIntegers, counts: Integers,
-    memo: Words, first: Word, stop: Word, state: Word, word: Word, allowed: Word, starts: Matrix,
+    machine: LaneMachine, rows: Words, tags: Array, first: Word, stop: Word, state: Word,
+    word: Word, allowed: Word, starts: Matrix,
 ) -> tuple[Word, Word, Word]:  # fmt: skip
     """The line of the transition of a point, its fired word, and the registers it gives a value.
 
@@ -403,25 +390,18 @@ def decided_line(
     """
     line, fired, initiated = NO_LINE, ZERO, ZERO
     if tags.ndim == 2:
-        machine = (lane, numbers, rows, tags, fired_words, fired_ids, counts)
-        if sign_point(*machine, first, stop, word, starts):
-            _, fired = read_point(rows, first, stop, fired_words)
-            line = line_of_point(
-                rows, lane, state_words, state_ids, fired_words, fired_ids, counts, memo, state,
-                fired, allowed,
-            )  # fmt: skip
+        if sign_point(machine, rows, tags, first, stop, word, starts):
+            _, fired = read_point(rows, first, stop, machine.fired_words)
+            line = line_of_point(rows, machine, state, fired, allowed)
         if line != NO_LINE:
-            signals = memo[line + SENT]
             initiated, bits = decide_values(
-                lane, rows, tags, fired_words, first, stop, signals, word, starts
-            )
+                machine.lane, rows, tags, machine.fired_words, first, stop,
+                machine.memo[line + SENT], word, starts,
+            )  # fmt: skip
             if bits != ZERO:
                 line, fired = NO_LINE, fired | bits
-                if add_computed(rows, tags, first, bits, fired_words, fired_ids, counts):
-                    line = line_of_point(
-                        rows, lane, state_words, state_ids, fired_words, fired_ids, counts,
-                        memo, state, fired, allowed,
-                    )  # fmt: skip
+                if add_computed(machine, rows, tags, first, bits):
+                    line = line_of_point(rows, machine, state, fired, allowed)
     return line, fired, initiated
 
 
