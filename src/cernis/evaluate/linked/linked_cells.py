@@ -25,6 +25,11 @@ from cernis.kernels.linked.linked_walk import (
     NEEDS_OUTPUT,
     PROGRESS_SIZE,
     WRITTEN,
+    DelayQueues,
+    LinkedMemory,
+    LinkedRecords,
+    LinkedRules,
+    TouchedHandles,
     walk_linked,
 )
 from cernis.kernels.sweep.lane_tables import ARMED, DELAY
@@ -227,9 +232,10 @@ class LinkedCells:
             machine.grow_output(0, wanted)
         while True:
             status = walk_linked(
-                machine.tables, machine.queues, machine.memo, self.cells,
-                self.cells.view(np.uint64), *rows, self._queue_times, self._queue_handles,
-                self._marks, touched, counts, machine.output, progress, until, tells_arms,
+                LinkedRules(machine.tables, machine.queues, machine.memo),
+                LinkedMemory(self.cells, self.cells.view(np.uint64)), LinkedRecords(*rows),
+                DelayQueues(self._queue_times, self._queue_handles, self._marks),
+                TouchedHandles(touched, counts), machine.output, progress, until, tells_arms,
             )  # fmt: skip
             if status == DONE:
                 break

@@ -11,6 +11,8 @@ later. An entry that is not the due time of its instance any more is dropped.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cernis.kernels.array_types import Integers, Matrix, Words
@@ -55,32 +57,87 @@ _TWO, _THREE, _SIX, _CODES = np.uint64(2), np.uint64(3), np.uint64(6), np.uint64
 _QUEUE_KIND, _QUEUE_DUE, _QUEUE_BIT = (np.uint64(place) for place in range(3))
 
 
+# -- structures ------------------------------------------------------------------------------
+
+LINKED_RULES = "(words matrix writable-words)"
+
+
+class LinkedRules(NamedTuple):
+    """The tables of all kinds, the queues of their delays, and what is remembered."""
+
+    tables: Words
+    queues: Matrix
+    memo: Words
+
+
+LINKED_MEMORY = "(writable-integers writable-words)"
+
+
+class LinkedMemory(NamedTuple):
+    """The cells of all instances, as numbers and as words: it is the same memory."""
+
+    cells: Integers
+    words: Words
+
+
+LINKED_RECORDS = "(integers integers words)"
+
+
+class LinkedRecords(NamedTuple):
+    """Records in the order of time: whose they are, and what they fire."""
+
+    times: Integers
+    handles: Integers
+    fired: Words
+
+
+DELAY_QUEUES = "(writable-integers writable-integers writable-integers)"
+
+
+class DelayQueues(NamedTuple):
+    """When what is due, one queue after the other; `marks` has where each begins and ends."""
+
+    times: Integers
+    handles: Integers
+    marks: Integers
+
+
+TOUCHED = "(writable-matrix writable-integers)"
+
+
+class TouchedHandles(NamedTuple):
+    """The instances of each kind for which something has fired at a point, and how many."""
+
+    handles: Matrix
+    counts: Integers
+
+
+# -- a point ---------------------------------------------------------------------------------
+
+
 @body
-def _touch(
-    kind: Word, handle: Word, bits: Word, words: Words, touched: Matrix, counts: Integers
-) -> None:
+def _touch(kind: Word, handle: Word, bits: Word, words: Words, touched: TouchedHandles) -> None:
     """Set fired bits of an instance, and note that there are some."""
     if words[handle + _FIRED] == ZERO:
-        touched[kind, np.uint64(counts[kind])] = np.int64(handle)
-        counts[kind] += 1
+        touched.handles[kind, np.uint64(touched.counts[kind])] = np.int64(handle)
+        touched.counts[kind] += 1
     words[handle + _FIRED] |= bits
 
 
 @body
 def _next_time(
-    record: Time, queues: Matrix, queue_times: Integers, queue_handles: Integers, marks: Integers,
-    cells: Integers, mask: Word,
-) -> Time:  # fmt: skip
+    record: Time, queues: Matrix, waiting: DelayQueues, cells: Integers, mask: Word
+) -> Time:
     """The next point at which something is due or recorded; stale entries are dropped."""
-    time = record
+    time, marks = record, waiting.marks
     for queue in range(np.uint64(queues.shape[0])):
         first, due_at = queue * (mask + ONE), np.uint64(queues[queue, _QUEUE_DUE])
         head, tail = np.uint64(marks[queue + queue]), np.uint64(marks[queue + queue + ONE])
         while head < tail:
             place = first + (head & mask)
-            if cells[np.uint64(queue_handles[place]) + due_at] == queue_times[place]:
-                if queue_times[place] < time:
-                    time = queue_times[place]
+            if cells[np.uint64(waiting.handles[place]) + due_at] == waiting.times[place]:
+                if waiting.times[place] < time:
+                    time = waiting.times[place]
                 break
             head += ONE
         marks[queue + queue] = np.int64(head)
@@ -89,21 +146,20 @@ def _next_time(
 
 @body
 def _fire_due(
-    time: Time, queues: Matrix, queue_times: Integers, queue_handles: Integers, marks: Integers,
-    cells: Integers, words: Words, touched: Matrix, counts: Integers, mask: Word,
+    time: Time, queues: Matrix, waiting: DelayQueues, memory: LinkedMemory,
+    touched: TouchedHandles, mask: Word,
 ) -> None:  # fmt: skip
     """Fire what is due at a point; when it was due is forgotten with the decision of the point."""
+    marks = waiting.marks
     for queue in range(np.uint64(queues.shape[0])):
         first, due_at = queue * (mask + ONE), np.uint64(queues[queue, _QUEUE_DUE])
-        kind, bit = (
-            np.uint64(queues[queue, _QUEUE_KIND]),
-            ONE << np.uint64(queues[queue, _QUEUE_BIT]),
-        )
+        kind = np.uint64(queues[queue, _QUEUE_KIND])
+        bit = ONE << np.uint64(queues[queue, _QUEUE_BIT])
         head, tail = np.uint64(marks[queue + queue]), np.uint64(marks[queue + queue + ONE])
-        while head < tail and queue_times[first + (head & mask)] == time:
-            handle = np.uint64(queue_handles[first + (head & mask)])
-            if cells[handle + due_at] == time:
-                _touch(kind, handle, bit, words, touched, counts)
+        while head < tail and waiting.times[first + (head & mask)] == time:
+            handle = np.uint64(waiting.handles[first + (head & mask)])
+            if memory.cells[handle + due_at] == time:
+                _touch(kind, handle, bit, memory.words, touched)
             head += ONE
         marks[queue + queue] = np.int64(head)
 
@@ -141,12 +197,12 @@ def _has_room(tables: Words, header: Word, marks: Integers, mask: Word) -> bool:
 @body
 def _set_timers(
     time: Time, tables: Words, header: Word, handle: Word, new: Word, armed: Word,
-    cells: Integers, queue_times: Integers, queue_handles: Integers, marks: Integers, mask: Word,
-    tells: bool, code: Word, output: Matrix, written: Word,
+    cells: Integers, waiting: DelayQueues, mask: Word, tells: bool, code: Word, output: Matrix,
+    written: Word,
 ) -> Word:  # fmt: skip
     """Note when delays of an instance are due that are armed, and that others are not."""
     queue, due_at = tables[header + _FIRST_QUEUE], handle + tables[header + _DUES_AT]
-    delay = tables[header + _DELAYS_AT]
+    delay, marks = tables[header + _DELAYS_AT], waiting.marks
     for number in range(tables[header + _DELAY_COUNT]):
         bit = ONE << tables[delay + _ARMED]
         length = np.int64(tables[delay + _DELAY])
@@ -157,8 +213,8 @@ def _set_timers(
             written += ONE
         if (armed & bit) != ZERO:
             place = queue * (mask + ONE) + (np.uint64(marks[queue + queue + ONE]) & mask)
-            cells[due_at] = queue_times[place] = time + length
-            queue_handles[place] = np.int64(handle)
+            cells[due_at] = waiting.times[place] = time + length
+            waiting.handles[place] = np.int64(handle)
             marks[queue + queue + ONE] += 1
         elif (new & bit) == ZERO:
             cells[due_at] = NO_DUE
@@ -166,127 +222,162 @@ def _set_timers(
     return written
 
 
+@body
+def _linked_bits(tables: Words, header: Word, handle: Word, memory: LinkedMemory) -> Word:
+    """What an instance reads of those that it is linked to."""
+    read, bits = tables[header + _READS_AT], ZERO
+    for _ in range(tables[header + _READ_COUNT]):
+        other = np.uint64(memory.cells[handle + _LINKS + tables[read]])
+        bits |= ((memory.words[other] >> tables[read + ONE]) & ONE) << tables[read + _TWO]
+        read += _THREE
+    return bits
+
+
+@body
+def _send(
+    tables: Words, header: Word, handle: Word, sent: Word, memory: LinkedMemory,
+    touched: TouchedHandles,
+) -> None:  # fmt: skip
+    """Fire what an instance sends to those that it is linked to."""
+    while sent != ZERO:
+        entry = tables[header + _SENT_AT] + lowest_bit(sent) * _THREE
+        sent &= sent - ONE
+        other = np.uint64(memory.cells[handle + _LINKS + tables[entry]])
+        _touch(tables[entry + ONE], other, ONE << tables[entry + _TWO], memory.words, touched)
+
+
+@body
+def _tell_happenings(
+    time: Time, code: Word, codes: Word, number: Time, signals: Word, conflicts: Word,
+    output: Matrix, written: Word,
+) -> Word:  # fmt: skip
+    """Write the signals of an instance and its conflicts; `codes` are those of all intervals."""
+    while signals != ZERO:
+        output[written, 0], output[written, 1] = codes + code + lowest_bit(signals), number
+        output[written, 2], output[written, 3] = time, time
+        signals &= signals - ONE
+        written += ONE
+    if conflicts != ZERO:
+        output[written, 0], output[written, 1] = codes << ONE, number
+        output[written, 2], output[written, 3] = time, np.int64(conflicts)
+        written += ONE
+    return written
+
+
+@body
+def _tell_changed(
+    start: Time, tables: Words, header: Word, code: Word, handle: Word, changed: Word, new: Word,
+    cells: Integers, output: Matrix, written: Word,
+) -> Word:  # fmt: skip
+    """Write the intervals of an instance that end, and note the starts of those that begin."""
+    while changed != ZERO:
+        bit = lowest_bit(changed)
+        changed &= changed - ONE
+        slot = tables[tables[header + _SLOTS_AT] + bit]
+        since = handle + tables[header + _SINCE_AT] + slot
+        if (new >> bit) & ONE:
+            cells[since] = start
+        else:
+            output[written, 0], output[written, 1] = code + bit, cells[handle + _NUMBER]
+            output[written, 2], output[written, 3] = cells[since], start
+            written += ONE
+    return written
+
+
+@body
+def _decide_kind(
+    time: Time, level: Word, index: Word, rules: LinkedRules, memory: LinkedMemory,
+    waiting: DelayQueues, touched: TouchedHandles, mask: Word, tells_arms: bool, output: Matrix,
+    written: Word,
+) -> tuple[Word, Word, int]:  # fmt: skip
+    """Decide all instances of a kind for which something has fired, from the one at `index` on.
+
+    Gives which one is next, output rows, and how it ended.
+    """
+    tables, memo, cells, words = rules.tables, rules.memo, memory.cells, memory.words
+    header, code, codes = level * _HEADER, level << _SIX, np.uint64(len(touched.counts)) << _SIX
+    start = time + np.int64(tables[tables[header + _LANE_AT] + _TICK])
+    while index < np.uint64(touched.counts[level]):
+        handle = np.uint64(touched.handles[level, index])
+        held, fired = words[handle + _WORD], words[handle + _FIRED]
+        old = held | _linked_bits(tables, header, handle, memory)
+        allowed = ALL_BITS
+        if tables[header + _ALLOWED_AT] != ZERO:
+            allowed = words[handle + tables[header + _ALLOWED_AT]]
+        line = _line(tables, header, level, old, fired, allowed, memo)
+        new, armed, signals = memo[line + NEXT], memo[line + ARMS], memo[line + SIGNALS]
+        if written + OUTPUT_AT_ONCE > np.uint64(output.shape[0]):
+            return index, written, NEEDS_OUTPUT
+        if armed != ZERO and not _has_room(tables, header, waiting.marks, mask):
+            return index, written, NEEDS_QUEUES
+        words[handle + _FIRED] = ZERO
+        _send(tables, header, handle, signals & tables[header + _SENT], memory, touched)
+        if (armed | ((held ^ new) & tables[header + _ARMED_BITS])) != ZERO:
+            written = _set_timers(
+                time, tables, header, handle, new, armed, cells, waiting, mask, tells_arms,
+                (codes << ONE) + _CODES + code, output, written,
+            )  # fmt: skip
+        written = _tell_happenings(
+            time, code, codes, cells[handle + _NUMBER], signals & tables[header + _SIGNALS],
+            memo[line + CONFLICTS], output, written,
+        )  # fmt: skip
+        written = _tell_changed(
+            start, tables, header, code, handle, (held ^ new) & tables[header + _REPORTED], new,
+            cells, output, written,
+        )  # fmt: skip
+        words[handle + _WORD] = new
+        index += ONE
+    touched.counts[level] = 0
+    return ZERO, written, DONE
+
+
 @kernel(
-    "words matrix writable-words writable-integers writable-words integers integers words "
-    "writable-integers writable-integers writable-integers writable-matrix writable-integers "
-    "writable-matrix writable-integers integer boolean",
+    f"{LINKED_RULES} {LINKED_MEMORY} {LINKED_RECORDS} {DELAY_QUEUES} {TOUCHED} writable-matrix "
+    "writable-integers integer boolean",
     "integer",
     counted=(5,),
 )
 def walk_linked(
-    tables: Words, queues: Matrix, memo: Words, cells: Integers, words: Words,
-    times: Integers, handles: Integers, fired_words: Words,
-    queue_times: Integers, queue_handles: Integers, marks: Integers,
-    touched: Matrix, counts: Integers, output: Matrix, progress: Integers, until: int,
-    tells_arms: bool,
+    rules: LinkedRules, memory: LinkedMemory, records: LinkedRecords, waiting: DelayQueues,
+    touched: TouchedHandles, output: Matrix, progress: Integers, until: int, tells_arms: bool,
 ) -> int:  # fmt: skip
     """Walk over records in the order of time, and over what is due, up to a time; gives the end.
 
-    `cells` and `words` are the same memory. An output row has a code, the number of an instance, a
-    start and an end. The code of an interval that has ended is its state bit, plus 64 for each kind
-    before its own. After these codes come those of reported signals in the same order, then those
-    of conflicts, with how many there are in place of the end, and then those of delays that were
-    under way, which are told on request.
+    An output row has a code, the number of an instance, a start and an end. The code of an interval
+    that has ended is its state bit, plus 64 for each kind before its own. After these codes come
+    those of reported signals in the same order, then those of conflicts, with how many there are in
+    place of the end, and then those of delays that were under way, which are told on request.
     """
-    row, rows = np.uint64(progress[ROW]), np.uint64(len(times))
-    written, room = np.uint64(progress[WRITTEN]), np.uint64(output.shape[0])
+    row, rows = np.uint64(progress[ROW]), np.uint64(len(records.times))
+    written, kind_mask = np.uint64(progress[WRITTEN]), _KIND_MASK
     time, level = progress[TIME], np.uint64(progress[LEVEL])
     index, is_inside = np.uint64(progress[INDEX]), progress[IS_INSIDE] != 0
-    kind_count, status, kind_mask = np.uint64(len(counts)), DONE, _KIND_MASK
-    mask, seen = np.uint64(0), ZERO
-    if queues.shape[0] > 0:
-        mask = np.uint64(len(queue_times) // queues.shape[0]) - ONE
+    status, mask, seen = DONE, ZERO, ZERO
+    if rules.queues.shape[0] > 0:
+        mask = np.uint64(len(waiting.times) // rules.queues.shape[0]) - ONE
     while True:
         if not is_inside:
-            record = times[row] if row < rows else NO_DUE
-            time = _next_time(record, queues, queue_times, queue_handles, marks, cells, mask)
+            record = records.times[row] if row < rows else NO_DUE
+            time = _next_time(record, rules.queues, waiting, memory.cells, mask)
             if time > until:
                 break
-            _fire_due(time, queues, queue_times, queue_handles, marks, cells, words, touched,
-                      counts, mask)  # fmt: skip
-            while row < rows and times[row] == time:
-                kind = np.uint64(handles[row] & kind_mask)
-                handle = np.uint64(handles[row]) >> _KIND_BITS
-                _touch(kind, handle, fired_words[row], words, touched, counts)
+            _fire_due(time, rules.queues, waiting, memory, touched, mask)
+            while row < rows and records.times[row] == time:
+                kind = np.uint64(records.handles[row] & kind_mask)
+                handle = np.uint64(records.handles[row]) >> _KIND_BITS
+                _touch(kind, handle, records.fired[row], memory.words, touched)
                 # The other line of the instance is wanted soon: what is read now is there then.
-                seen ^= words[handle + tables[kind * _HEADER + _LAST_LINE]]
+                seen ^= memory.words[handle + rules.tables[kind * _HEADER + _LAST_LINE]]
                 row += ONE
             is_inside, level, index = True, ZERO, ZERO
-        while level < kind_count:
-            header = level * _HEADER
-            code = level << _SIX
-            own_bits = tables[header + _REPORTED]
-            start = time + np.int64(tables[tables[header + _LANE_AT] + _TICK])
-            while index < np.uint64(counts[level]):
-                handle = np.uint64(touched[level, index])
-                held = words[handle + _WORD]
-                old, fired = held, words[handle + _FIRED]
-                read = tables[header + _READS_AT]
-                for _ in range(tables[header + _READ_COUNT]):
-                    other = np.uint64(cells[handle + _LINKS + tables[read]])
-                    old |= ((words[other] >> tables[read + ONE]) & ONE) << tables[read + _TWO]
-                    read += _THREE
-                allowed = ALL_BITS
-                if tables[header + _ALLOWED_AT] != ZERO:
-                    allowed = words[handle + tables[header + _ALLOWED_AT]]
-                line = _line(tables, header, level, old, fired, allowed, memo)
-                new, armed = memo[line + NEXT], memo[line + ARMS]
-                if written + OUTPUT_AT_ONCE > room:
-                    status = NEEDS_OUTPUT
-                    break
-                if armed != ZERO and not _has_room(tables, header, marks, mask):
-                    status = NEEDS_QUEUES
-                    break
-                words[handle + _FIRED] = ZERO
-                signals = memo[line + SIGNALS]
-                sent = signals & tables[header + _SENT]
-                while sent != ZERO:
-                    entry = tables[header + _SENT_AT] + lowest_bit(sent) * _THREE
-                    sent &= sent - ONE
-                    other = np.uint64(cells[handle + _LINKS + tables[entry]])
-                    _touch(tables[entry + ONE], other, ONE << tables[entry + _TWO], words,
-                           touched, counts)  # fmt: skip
-                if (armed | ((held ^ new) & tables[header + _ARMED_BITS])) != ZERO:
-                    written = _set_timers(
-                        time, tables, header, handle, new, armed, cells, queue_times,
-                        queue_handles, marks, mask, tells_arms,
-                        ((kind_count << _SIX) << ONE) + _CODES + code, output, written,
-                    )  # fmt: skip
-                signals &= tables[header + _SIGNALS]
-                while signals != ZERO:
-                    output[written, 0] = (kind_count << _SIX) + code + lowest_bit(signals)
-                    output[written, 1] = cells[handle + _NUMBER]
-                    output[written, 2], output[written, 3] = time, time
-                    signals &= signals - ONE
-                    written += ONE
-                if memo[line + CONFLICTS] != ZERO:
-                    output[written, 0] = (kind_count << _SIX) << ONE
-                    output[written, 1] = cells[handle + _NUMBER]
-                    output[written, 2] = time
-                    output[written, 3] = np.int64(memo[line + CONFLICTS])
-                    written += ONE
-                changed = (held ^ new) & own_bits
-                while changed != ZERO:
-                    bit = lowest_bit(changed)
-                    changed &= changed - ONE
-                    since = (
-                        handle
-                        + tables[header + _SINCE_AT]
-                        + tables[tables[header + _SLOTS_AT] + bit]
-                    )
-                    if (new >> bit) & ONE:
-                        cells[since] = start
-                    else:
-                        output[written, 0] = code + bit
-                        output[written, 1] = cells[handle + _NUMBER]
-                        output[written, 2], output[written, 3] = cells[since], start
-                        written += ONE
-                words[handle + _WORD] = new
-                index += ONE
+        while level < np.uint64(len(touched.counts)):
+            index, written, status = _decide_kind(
+                time, level, index, rules, memory, waiting, touched, mask, tells_arms, output,
+                written,
+            )  # fmt: skip
             if status != DONE:
                 break
-            counts[level] = 0
-            level, index = level + ONE, ZERO
+            level += ONE
         if status != DONE:
             break
         is_inside = False
