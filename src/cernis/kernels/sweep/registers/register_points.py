@@ -453,9 +453,9 @@ def values_of_record(
     moved = ZERO
     if tags.ndim == 2:
         header = lane[AT_REGISTERS]
-        count, initiated = lane[header + _REGISTERS], ZERO
+        initiated = ZERO
         if signals != ZERO:
-            source = header + _HEADER + count * _REGISTER_SIZE
+            source = header + _HEADER + lane[header + _REGISTERS] * _REGISTER_SIZE
             for _ in range(lane[header + _SOURCES]):
                 if signals & lane[source + _SIGNAL]:
                     number = lane[source + _REGISTER]
@@ -469,17 +469,7 @@ def values_of_record(
                     starts[NEXT_NEW_VALUES, number] = value
                     initiated |= ONE << number
                 source += _SOURCE_SIZE
-        register = header + _HEADER
-        for number in range(count):
-            before = starts[NEW_VALUES, number]
-            if after & lane[register + _GROUP] == ZERO:
-                starts[NEXT_NEW_VALUES, number] = 0
-            elif not (initiated >> number) & ONE:
-                starts[NEXT_NEW_VALUES, number] = before
-            bit = ONE << lane[register + _OPEN]
-            if word & after & bit and starts[NEXT_NEW_VALUES, number] != before:
-                moved |= bit
-            register += _REGISTER_SIZE
+        moved = next_values(lane, tags, initiated, word, after, starts)
     return moved
 
 
