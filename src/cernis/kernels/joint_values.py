@@ -13,7 +13,7 @@ truth value in turn; given those, the groups are independent, too.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from cernis.kernels.array_types import Floats, Integers
 from cernis.kernels.circuit_values import MOST_TOGETHER, worth
@@ -24,6 +24,98 @@ MOST_PAIRS: Final = 12
 
 MOST_CHOICES: Final = 18
 """The bits asked for in a block, the facts shared and the pairs changed may be so many together."""
+
+
+# -- structures ------------------------------------------------------------------------------
+
+JOINT_STEPS = "(integers integers integers integers integers integers integers integers)"
+
+
+class JointSteps(NamedTuple):
+    """Steps, their blocks and groups, and the components that they are about.
+
+    Step s has the blocks `blocks[steps[s]:steps[s+1]]`, where each begins in `order`, and is of
+    component `components[s]`, whose steps are in the order of time. A component has
+    `1 << sizes[c]` states from `state_offsets[c]` on. `pairs` are those of groups, and `bits` the
+    bits of pairs.
+    """
+
+    steps: Integers
+    blocks: Integers
+    order: Integers
+    components: Integers
+    sizes: Integers
+    state_offsets: Integers
+    pairs: Integers
+    bits: Integers
+
+
+GROUP_FACTS = "(integers integers integers floats integers)"
+
+
+class GroupFacts(NamedTuple):
+    """The shape of each group and its facts; how likely each fact is, and which pair it is about.
+
+    It is about no pair where `node_pairs` is -1.
+    """
+
+    shape: Integers
+    fact_offsets: Integers
+    facts: Integers
+    given_chances: Floats
+    node_pairs: Integers
+
+
+CIRCUIT_TESTS = "(integers integers integers integers integers integers)"
+
+
+class CircuitTests(NamedTuple):
+    """The circuits of all shapes, as `Circuits` has them."""
+
+    tests: Integers
+    variables: Integers
+    lows: Integers
+    highs: Integers
+    held: Integers
+    fresh: Integers
+
+
+BLOCK_ROOM = (
+    "(writable-floats writable-floats writable-floats writable-integers writable-integers "
+    "writable-integers writable-integers writable-integers)"
+)
+
+
+class BlockRoom(NamedTuple):
+    """Room for the blocks of a step: chances of facts, values of tests, tables of outcomes.
+
+    `condition` and `changed` have the bits that each block asks for and changes, `shared` the facts
+    that its groups share, `places` where its table is and how many bits it asks for.
+    """
+
+    chances: Floats
+    values: Floats
+    table: Floats
+    condition: Integers
+    shared: Integers
+    changed: Integers
+    places: Integers
+    stamps: Integers
+
+
+STATE_ROOM = "(writable-floats writable-floats writable-floats writable-integers)"
+
+
+class StateRoom(NamedTuple):
+    """The probabilities of all states, and room for those that follow from one."""
+
+    states: Floats
+    following: Floats
+    new_weights: Floats
+    new_states: Integers
+
+
+# -- blocks ----------------------------------------------------------------------------------
 
 
 @part
@@ -47,8 +139,7 @@ def _place_of(bit: int, count: int, condition: Integers) -> int:
 
 @part
 def _seen(
-    block: int, first: int, last: int, order: Integers, pairs: Integers, bits: Integers,
-    fact_offsets: Integers, facts: Integers, node_pairs: Integers, stamps: Integers,
+    block: int, first: int, last: int, joint: JointSteps, groups: GroupFacts, stamps: Integers,
     condition: Integers, shared: Integers,
 ) -> tuple[int, int]:  # fmt: skip
     """On how many bits a block depends, and how many facts several of its groups share.
@@ -58,12 +149,12 @@ def _seen(
     count = 0
     more = 0
     for place in range(first, last):
-        group = order[place]
-        count = _with_bit(bits[pairs[group]], count, condition)
-        for row in range(fact_offsets[group], fact_offsets[group + 1]):
-            node = facts[row]
-            if node_pairs[node] >= 0:
-                count = _with_bit(bits[node_pairs[node]], count, condition)
+        group = joint.order[place]
+        count = _with_bit(joint.bits[joint.pairs[group]], count, condition)
+        for row in range(groups.fact_offsets[group], groups.fact_offsets[group + 1]):
+            node = groups.facts[row]
+            if groups.node_pairs[node] >= 0:
+                count = _with_bit(joint.bits[groups.node_pairs[node]], count, condition)
             elif stamps[node] == block:
                 stamps[node] = -2 - block
                 if more < MOST_CHOICES:
@@ -76,70 +167,68 @@ def _seen(
 
 @part
 def _spread(
-    first: int, last: int, room: int, number: int, count: int, order: Integers, pairs: Integers,
-    bits: Integers, shape: Integers, fact_offsets: Integers, facts: Integers, tests: Integers,
-    variables: Integers, lows: Integers, highs: Integers, held: Integers, fresh: Integers,
-    node_pairs: Integers, chances: Floats, values: Floats, table: Floats, condition: Integers,
+    first: int, last: int, begin: int, number: int, count: int, joint: JointSteps,
+    groups: GroupFacts, circuits: CircuitTests, room: BlockRoom, condition: Integers,
 ) -> None:  # fmt: skip
-    """Divide the weight at `table[room]` among the outcomes of a block's groups.
+    """Divide the weight at `table[begin]` among the outcomes of a block's groups.
 
     `number` says which of the bits that the block depends on are set. Given the facts that they
     share, the groups are independent.
     """
+    chances, values, table = room.chances, room.values, room.table
     filled = 1
     for place in range(first, last):
-        group = order[place]
-        for row in range(fact_offsets[group], fact_offsets[group + 1]):
-            pair = node_pairs[facts[row]]
+        group = joint.order[place]
+        for row in range(groups.fact_offsets[group], groups.fact_offsets[group + 1]):
+            node = groups.facts[row]
+            pair = groups.node_pairs[node]
             if pair >= 0:
-                chances[facts[row]] = float((number >> _place_of(bits[pair], count, condition)) & 1)
-        circuit = shape[group]
-        worth(group, circuit, fact_offsets, facts, chances, tests, variables, lows, highs, values)
-        holds = (number >> _place_of(bits[pairs[group]], count, condition)) & 1
-        chance = values[held[circuit]] if holds == 1 else values[fresh[circuit]]
+                bit = _place_of(joint.bits[pair], count, condition)
+                chances[node] = float((number >> bit) & 1)
+        circuit = groups.shape[group]
+        worth(
+            group, circuit, groups.fact_offsets, groups.facts, chances, circuits.tests,
+            circuits.variables, circuits.lows, circuits.highs, values,
+        )  # fmt: skip
+        holds = (number >> _place_of(joint.bits[joint.pairs[group]], count, condition)) & 1
+        chance = values[circuits.held[circuit]] if holds == 1 else values[circuits.fresh[circuit]]
         for outcome in range(filled):
-            weight = table[room + outcome]
-            table[room + filled + outcome] = weight * chance
-            table[room + outcome] = weight * (1.0 - chance)
+            weight = table[begin + outcome]
+            table[begin + filled + outcome] = weight * chance
+            table[begin + outcome] = weight * (1.0 - chance)
         filled *= 2
 
 
 @part
 def _tabulated(
-    first: int, last: int, base: int, count: int, more: int, order: Integers, pairs: Integers,
-    bits: Integers, shape: Integers, fact_offsets: Integers, facts: Integers,
-    given_chances: Floats, tests: Integers, variables: Integers, lows: Integers, highs: Integers,
-    held: Integers, fresh: Integers, node_pairs: Integers, chances: Floats, values: Floats,
-    table: Floats, condition: Integers, shared: Integers,
+    first: int, last: int, base: int, count: int, more: int, joint: JointSteps,
+    groups: GroupFacts, circuits: CircuitTests, room: BlockRoom, condition: Integers,
 ) -> int:  # fmt: skip
     """Write the table of a block at `base`: how likely each outcome is for each choice of bits.
 
     Gives the place after the table.
     """
+    chances, table, shared = room.chances, room.table, room.shared
     size = last - first
-    room = base + (1 << (count + size))
-    for place in range(base, room):
+    begin = base + (1 << (count + size))
+    for place in range(base, begin):
         table[place] = 0.0
     for choice in range(1 << (count + more)):
         number = choice & ((1 << count) - 1)
         weight = 1.0
         for place in range(more):
             is_true = (choice >> (count + place)) & 1
-            chance = given_chances[shared[place]]
+            chance = groups.given_chances[shared[place]]
             weight *= chance if is_true == 1 else 1.0 - chance
             chances[shared[place]] = float(is_true)
         if weight > 0.0:
-            table[room] = weight
-            _spread(
-                first, last, room, number, count, order, pairs, bits, shape, fact_offsets, facts,
-                tests, variables, lows, highs, held, fresh, node_pairs, chances, values, table,
-                condition,
-            )  # fmt: skip
+            table[begin] = weight
+            _spread(first, last, begin, number, count, joint, groups, circuits, room, condition)
             for outcome in range(1 << size):
-                table[base + (number << size) + outcome] += table[room + outcome]
+                table[base + (number << size) + outcome] += table[begin + outcome]
     for place in range(more):
-        chances[shared[place]] = given_chances[shared[place]]
-    return room
+        chances[shared[place]] = groups.given_chances[shared[place]]
+    return begin
 
 
 @part
@@ -179,84 +268,88 @@ def _marginal(bit: int, states_count: int, base: int, states: Floats) -> float:
     return min(chance, 1.0)
 
 
+@part
+def _tabulate_step(
+    step: int, joint: JointSteps, groups: GroupFacts, circuits: CircuitTests, room: BlockRoom
+) -> int:
+    """Write the tables of a step's blocks; gives the bits that it changes, or -1: too large."""
+    begin = 0
+    cleared = 0
+    for block in range(joint.steps[step], joint.steps[step + 1]):
+        first, last = joint.blocks[block], joint.blocks[block + 1]
+        which = block - joint.steps[step]
+        condition = room.condition[which * MOST_PAIRS : (which + 1) * MOST_PAIRS]
+        count, more = _seen(block, first, last, joint, groups, room.stamps, condition, room.shared)
+        size = last - first
+        if count + more + size > MOST_CHOICES or begin + (2 << (count + size)) > len(room.table):
+            return -1
+        room.places[2 * which] = begin
+        room.places[2 * which + 1] = count
+        for place in range(size):
+            bit = joint.bits[joint.pairs[joint.order[first + place]]]
+            room.changed[which * MOST_PAIRS + place] = bit
+            cleared |= 1 << bit
+        begin = _tabulated(
+            first, last, begin, count, more, joint, groups, circuits, room, condition
+        )
+    return cleared
+
+
+@part
+def _follow_state(
+    step: int, state: int, weight: float, cleared: int, joint: JointSteps, room: BlockRoom,
+    states: StateRoom,
+) -> None:  # fmt: skip
+    """Add what follows from a state in a step."""
+    states.new_states[0] = state & ~cleared
+    states.new_weights[0] = weight
+    entries = 1
+    for block in range(joint.steps[step], joint.steps[step + 1]):
+        which = block - joint.steps[step]
+        entries = _extended(
+            entries, state, room.places[2 * which], room.places[2 * which + 1],
+            joint.blocks[block + 1] - joint.blocks[block],
+            room.condition[which * MOST_PAIRS : (which + 1) * MOST_PAIRS],
+            room.changed[which * MOST_PAIRS : (which + 1) * MOST_PAIRS],
+            room.table, states.new_states, states.new_weights,
+        )  # fmt: skip
+    for entry in range(entries):
+        states.following[states.new_states[entry]] += states.new_weights[entry]
+
+
 @kernel(
-    "integers integers integers integers integers integers integers integers integers "
-    "integers integers floats integers integers integers integers integers integers integers "
-    "writable-floats writable-floats writable-floats writable-floats writable-floats "
-    "writable-integers writable-integers writable-integers writable-integers writable-integers "
-    "writable-floats writable-integers writable-floats",
+    f"{JOINT_STEPS} {GROUP_FACTS} {CIRCUIT_TESTS} {BLOCK_ROOM} {STATE_ROOM} writable-floats",
     "integer",
     rows=FEW_ROWS,
 )
 def carry_jointly(
-    steps: Integers, blocks: Integers, order: Integers, components: Integers, sizes: Integers,
-    state_offsets: Integers, pairs: Integers, bits: Integers,
-    shape: Integers, fact_offsets: Integers, facts: Integers, given_chances: Floats,
-    tests: Integers, variables: Integers, lows: Integers, highs: Integers,
-    held: Integers, fresh: Integers, node_pairs: Integers,
-    chances: Floats, states: Floats, following: Floats, values: Floats, table: Floats,
-    condition: Integers, shared: Integers, changed: Integers, places: Integers, stamps: Integers,
-    new_weights: Floats, new_states: Integers, after: Floats,
+    joint: JointSteps, groups: GroupFacts, circuits: CircuitTests, room: BlockRoom,
+    states: StateRoom, after: Floats,
 ) -> int:  # fmt: skip
     """Write the probability of each group's pair after it; gives a step that is too large, or -1.
 
-    Step s has the blocks `blocks[steps[s]:steps[s+1]]`, where each begins in `order`, and is of
-    component `components[s]`, whose steps are in the order of time. The probabilities of its states
-    are `states[state_offsets[c]:]`, `1 << sizes[c]` of them, and are carried in place. `node_pairs`
-    says which pair a fact is about, or -1.
+    The probabilities of states are carried in place.
     """
-    values[0] = 0.0
-    values[1] = 1.0
-    for step in range(len(steps) - 1):
-        base, states_count = state_offsets[components[step]], 1 << sizes[components[step]]
-        begin = 0
-        cleared = 0
-        for block in range(steps[step], steps[step + 1]):
-            first, last = blocks[block], blocks[block + 1]
-            which = block - steps[step]
-            bits_asked = condition[which * MOST_PAIRS : (which + 1) * MOST_PAIRS]
-            count, more = _seen(
-                block, first, last, order, pairs, bits, fact_offsets, facts, node_pairs, stamps,
-                bits_asked, shared,
-            )  # fmt: skip
-            size = last - first
-            if count + more + size > MOST_CHOICES or begin + (2 << (count + size)) > len(table):
-                return step
-            places[2 * which] = begin
-            places[2 * which + 1] = count
-            for place in range(size):
-                bit = bits[pairs[order[first + place]]]
-                changed[which * MOST_PAIRS + place] = bit
-                cleared |= 1 << bit
-            begin = _tabulated(
-                first, last, begin, count, more, order, pairs, bits, shape, fact_offsets, facts,
-                given_chances, tests, variables, lows, highs, held, fresh, node_pairs, chances,
-                values, table, bits_asked, shared,
-            )  # fmt: skip
+    weights, following = states.states, states.following
+    room.values[0] = 0.0
+    room.values[1] = 1.0
+    for step in range(len(joint.steps) - 1):
+        component = joint.components[step]
+        base, states_count = joint.state_offsets[component], 1 << joint.sizes[component]
+        cleared = _tabulate_step(step, joint, groups, circuits, room)
+        if cleared < 0:
+            return step
         for state in range(states_count):
             following[state] = 0.0
         for state in range(states_count):
-            if states[base + state] == 0.0:
-                continue
-            new_states[0] = state & ~cleared
-            new_weights[0] = states[base + state]
-            entries = 1
-            for block in range(steps[step], steps[step + 1]):
-                which = block - steps[step]
-                entries = _extended(
-                    entries, state, places[2 * which], places[2 * which + 1],
-                    blocks[block + 1] - blocks[block],
-                    condition[which * MOST_PAIRS : (which + 1) * MOST_PAIRS],
-                    changed[which * MOST_PAIRS : (which + 1) * MOST_PAIRS],
-                    table, new_states, new_weights,
-                )  # fmt: skip
-            for entry in range(entries):
-                following[new_states[entry]] += new_weights[entry]
+            if weights[base + state] != 0.0:
+                _follow_state(step, state, weights[base + state], cleared, joint, room, states)
         for state in range(states_count):
-            states[base + state] = following[state]
-        for place in range(blocks[steps[step]], blocks[steps[step + 1]]):
-            group = order[place]
-            after[group] = _marginal(bits[pairs[group]], states_count, base, states)
+            weights[base + state] = following[state]
+        for place in range(joint.blocks[joint.steps[step]], joint.blocks[joint.steps[step + 1]]):
+            group = joint.order[place]
+            bit = joint.bits[joint.pairs[group]]
+            after[group] = _marginal(bit, states_count, base, weights)
     return -1
 
 

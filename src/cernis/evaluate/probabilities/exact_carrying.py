@@ -18,7 +18,17 @@ from cernis.evaluate.probabilities.proof_groups import AwaitedFacts, ProofGroups
 from cernis.evaluate.probabilities.uncertain_facts import Facts
 from cernis.kernels.array_types import Booleans, Floats, Integers
 from cernis.kernels.components import components
-from cernis.kernels.joint_values import MOST_CHOICES, MOST_PAIRS, carry_jointly, fill_states
+from cernis.kernels.joint_values import (
+    MOST_CHOICES,
+    MOST_PAIRS,
+    BlockRoom,
+    CircuitTests,
+    GroupFacts,
+    JointSteps,
+    StateRoom,
+    carry_jointly,
+    fill_states,
+)
 
 
 @dataclass(slots=True)
@@ -76,15 +86,22 @@ def exact_probabilities_after(
         related[groups.pairs][order], groups.times[order], blocks[order]
     )
     after, width = np.empty(len(groups.pairs)), 1 << int(sizes.max(initial=0))
-    chances, each = facts.chances.copy(), MOST_PAIRS * MOST_PAIRS
+    each = MOST_PAIRS * MOST_PAIRS
+    joint = JointSteps(
+        steps, block_firsts, order, step_components, sizes, state_offsets, groups.pairs, bits
+    )
+    room = BlockRoom(
+        facts.chances.copy(), np.empty(circuits.largest + 2), np.empty(4 << MOST_CHOICES),
+        np.empty(each, np.int64), np.empty(MOST_CHOICES, np.int64), np.empty(each, np.int64),
+        np.empty(2 * MOST_PAIRS, np.int64), np.full(facts.count, -1),
+    )  # fmt: skip
     large = carry_jointly(
-        steps, block_firsts, order, step_components, sizes, state_offsets, groups.pairs, bits,
-        groups.shape, groups.fact_offsets, groups.facts, facts.chances, *circuits.arrays,
-        pairs.of_fact, chances, states, np.empty(width), np.empty(circuits.largest + 2),
-        np.empty(4 << MOST_CHOICES), np.empty(each, np.int64),
-        np.empty(MOST_CHOICES, np.int64), np.empty(each, np.int64),
-        np.empty(2 * MOST_PAIRS, np.int64), np.full(facts.count, -1), np.empty(width),
-        np.empty(width, np.int64), after,
+        joint,
+        GroupFacts(
+            groups.shape, groups.fact_offsets, groups.facts, facts.chances, pairs.of_fact
+        ),
+        CircuitTests(*circuits.arrays), room,
+        StateRoom(states, np.empty(width), np.empty(width), np.empty(width, np.int64)), after,
     )  # fmt: skip
     if large >= 0:
         time = int(groups.times[order[block_firsts[steps[large]]]])
