@@ -43,8 +43,8 @@ OTHER_NAMES_OF_MODES = {
 }
 """What RTEC calls the modes."""
 
-_LISTS = {("union_all", 2), ("intersect_all", 2), ("complement_all", 2)}
-_DURATIONS = {("intDurGreater", 3), ("intDurLess", 3)}
+_LISTS = frozenset({("union_all", 2), ("intersect_all", 2), ("complement_all", 2)})
+_DURATIONS = frozenset({("intDurGreater", 3), ("intDurLess", 3)})
 _EMPTY = Atom("[]")
 
 

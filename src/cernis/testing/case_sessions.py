@@ -26,7 +26,7 @@ from cernis.testing.rule_coverage import RuleCoverage
 _EXPLAINED: Final = 8
 """So many lines of an explanation are shown."""
 
-_FOLDERS_LEFT_OUT: Final = {"node_modules", "__pycache__", "build", "dist"}
+_FOLDERS_LEFT_OUT: Final = frozenset({"node_modules", "__pycache__", "build", "dist"})
 
 
 @dataclass(slots=True)
