@@ -15,8 +15,8 @@ import numpy as np
 from cernis.check.model import Pair, Relation
 from cernis.evaluate.columns.cycle_instances import CycleInstances
 from cernis.kernels.array_types import Array, Integers
+from cernis.kernels.inertia.cycle_points import NEGATED, OF_POINT, VALUE
 from cernis.kernels.inertia.points import ALL, NO_ACTION
-from cernis.kernels.inertia.unfold import NEGATED, OF_POINT, VALUE
 from cernis.operators.collections import ROW
 from cernis.operators.context.coded_columns import constant_column, recoded
 from cernis.operators.context.query_context import Context

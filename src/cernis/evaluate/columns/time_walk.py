@@ -22,10 +22,7 @@ from cernis.evaluate.columns.cycle_records import (
 )
 from cernis.kernels.array_types import Booleans, Integers, Matrix, SmallMatrix
 from cernis.kernels.components import components
-from cernis.kernels.inertia.delays import Effects as EffectTables
-from cernis.kernels.inertia.delays import under_way
-from cernis.kernels.inertia.points import NEVER, NO_EFFECT, NO_POINT
-from cernis.kernels.inertia.unfold import (
+from cernis.kernels.inertia.cycle_points import (
     ALWAYS,
     ANY_END,
     ANY_INITIATION,
@@ -34,13 +31,11 @@ from cernis.kernels.inertia.unfold import (
     EDGE,
     NOTHING,
     ONCE,
-    Causes,
-    Effects,
-    Three,
-    Unfolded,
-    picked,
-    unfold,
 )
+from cernis.kernels.inertia.delays import Effects as EffectTables
+from cernis.kernels.inertia.delays import under_way
+from cernis.kernels.inertia.points import NEVER, NO_EFFECT, NO_POINT
+from cernis.kernels.inertia.unfold import Causes, Effects, Three, Unfolded, picked, unfold
 from cernis.kernels.order import placed, ranks, stable_order
 from cernis.operators.context.fluent_points import Attempts, Points
 from cernis.operators.context.query_context import Context

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Place, SmallMatrix
+from cernis.kernels.array_types import Integers, Matrix, Place, SmallMatrix
 from cernis.kernels.compile import body
-from cernis.kernels.inertia.due_heap import drop_first, put_off_first
+from cernis.kernels.inertia.due_heap import Heap, drop_first, put_off_first
 from cernis.kernels.inertia.points import NEVER, NO_ACTION
-from cernis.kernels.inertia.structures import CycleWalk, NoteColumns
+from cernis.kernels.inertia.structures import (
+    Agenda,
+    CycleTables,
+    NoteColumns,
+    PendingValues,
+    WaitingRecords,
+    WalkedEffects,
+)
 
 NOTHING = -1
 """Held where no value is."""
@@ -48,30 +55,32 @@ ALWAYS, ONCE = 1, 2
 
 
 @body
-def _is_so(walk: CycleWalk, target: int, wanted: int, now: int) -> bool:
+def _is_so(target: int, wanted: int, now: int, state: Matrix, happened: Integers) -> bool:
     """Is what a condition wants the case, negation aside?"""
     if target < 0:
         return False
     if wanted & OF_POINT:
-        return bool(walk.happened[Place(target)] == now)
-    held = walk.state[Place(target), HELD]
+        return bool(happened[Place(target)] == now)
+    held = state[Place(target), HELD]
     value = wanted >> VALUE
     return bool(held >= 0 if value == 0 else held == value - 1)
 
 
 @body
-def _fires(walk: CycleWalk, row: Place, records: SmallMatrix, now: int) -> bool:
+def _fires(
+    row: Place, records: SmallMatrix, now: int, rules: Matrix, state: Matrix, happened: Integers
+) -> bool:
     """Are all conditions of a record met?"""
     rule = Place(records[row, RULE])
-    condition, count = ZERO, Place(walk.tables.rules[rule, CONDITIONS])
+    condition, count = ZERO, Place(rules[rule, CONDITIONS])
     while condition < count:
         column = FIRST + condition + condition
-        wanted = walk.tables.rules[rule, column]
-        if walk.tables.rules[rule, column + ONE]:
-            value = records[row, Place(walk.tables.rules[rule, column + ONE])]
+        wanted = rules[rule, column]
+        if rules[rule, column + ONE]:
+            value = records[row, Place(rules[rule, column + ONE])]
             wanted |= (np.int64(value) + 1) << VALUE
         target = records[row, TARGETS + condition]
-        if _is_so(walk, target, wanted, now) == bool(wanted & NEGATED):
+        if _is_so(target, wanted, now, state, happened) == bool(wanted & NEGATED):
             return False
         condition += ONE
     return True
@@ -89,21 +98,24 @@ def note(to: NoteColumns, count: Place, instance: int, about: int, time: int) ->
 
 
 @body
-def _wake(walk: CycleWalk, slot: Place) -> None:
+def _wake(slot: Place, rules: Matrix, inner: WaitingRecords, progress: Integers) -> None:
     """Let the records that a slot drives wait for the turn of their rank."""
-    row = Place(walk.inner.triggers[slot])
-    while row < Place(walk.inner.triggers[slot + ONE]):
-        rank = walk.tables.rules[Place(walk.inner.records[row, RULE]), RANK]
-        walk.inner.following[row] = walk.inner.first_of_rank[Place(rank)]
-        walk.inner.first_of_rank[Place(rank)] = np.int64(row)
-        walk.progress[HIGHEST] = max(walk.progress[HIGHEST], rank)
+    row = Place(inner.triggers[slot])
+    while row < Place(inner.triggers[slot + ONE]):
+        rank = rules[Place(inner.records[row, RULE]), RANK]
+        inner.following[row] = inner.first_of_rank[Place(rank)]
+        inner.first_of_rank[Place(rank)] = np.int64(row)
+        progress[HIGHEST] = max(progress[HIGHEST], rank)
         row += ONE
 
 
 @body
-def happen(walk: CycleWalk, instance: int, action: int, now: int) -> None:
+def happen(
+    instance: int, action: int, now: int, tables: CycleTables, happened: Integers,
+    inner: WaitingRecords, kept: NoteColumns, progress: Integers,
+) -> None:  # fmt: skip
     """Something happens: mark its classes, and wake what they drive."""
-    _, relations, classes, relation_of = walk.tables
+    rules, relations, classes, relation_of = tables
     relation = Place(relation_of[Place(instance)])
     place, stop = Place(relations[relation, CLASSES]), Place(relations[relation, NO_CLASS])
     local, is_new = instance - relations[relation, BASE], False
@@ -113,37 +125,43 @@ def happen(walk: CycleWalk, instance: int, action: int, now: int) -> None:
     while place < stop:
         if classes[place, ZERO] == action or classes[place, ZERO] == of_kind:
             slot = Place(classes[place, ONE] + local)
-            if walk.happened[slot] != now:
-                walk.happened[slot] = now
+            if happened[slot] != now:
+                happened[slot] = now
                 is_new = True
-                _wake(walk, slot)
+                _wake(slot, rules, inner, progress)
         place += ONE
     is_kept = relations[relation, KEPT] == ALWAYS or (relations[relation, KEPT] == ONCE and is_new)
     if is_kept and action < EDGE:
-        note(walk.kept, Place(walk.progress[HAPPENED]), instance, action, now)
-        walk.progress[HAPPENED] += 1
+        note(kept, Place(progress[HAPPENED]), instance, action, now)
+        progress[HAPPENED] += 1
 
 
 @body
-def plan_action(walk: CycleWalk, instance: int, action: int) -> None:
+def plan_action(
+    instance: int, action: int, state: Matrix, agenda: Agenda, progress: Integers
+) -> None:
     """Something is done to an instance when the point is over."""
-    place = walk.progress[AGENDA]
-    walk.progress[AGENDA] += 1
-    first = walk.state[Place(instance), ACTIONS]
+    place = progress[AGENDA]
+    progress[AGENDA] += 1
+    first = state[Place(instance), ACTIONS]
     if first < 0:
-        walk.agenda.instances[Place(walk.progress[TOUCHED])] = instance
-        walk.progress[TOUCHED] += 1
-    walk.agenda.actions[Place(place)] = action
-    walk.agenda.following[Place(place)] = first
-    walk.state[Place(instance), ACTIONS] = place
+        agenda.instances[Place(progress[TOUCHED])] = instance
+        progress[TOUCHED] += 1
+    agenda.actions[Place(place)] = action
+    agenda.following[Place(place)] = first
+    state[Place(instance), ACTIONS] = place
 
 
 @body
-def decide(walk: CycleWalk, row: Place, records: SmallMatrix, now: int) -> None:
+def decide(
+    row: Place, records: SmallMatrix, now: int, tables: CycleTables, state: Matrix,
+    happened: Integers, inner: WaitingRecords, agenda: Agenda, kept: NoteColumns,
+    progress: Integers,
+) -> None:  # fmt: skip
     """Decide a record, and let happen what it says."""
-    rules = walk.tables.rules
-    walk.progress[DECIDED] += 1
-    if not _fires(walk, row, records, now):
+    rules = tables.rules
+    progress[DECIDED] += 1
+    if not _fires(row, records, now, rules, state, happened):
         return
     rule, head = Place(records[row, RULE]), records[row, HEAD]
     reported, done = rules[rule, TOLD], rules[rule, DONE]
@@ -152,51 +170,72 @@ def decide(walk: CycleWalk, row: Place, records: SmallMatrix, now: int) -> None:
         reported = value | reported if reported >= 0 else reported
         done = value | done if done >= 0 else done
     if reported != NO_ACTION:
-        happen(walk, head, reported, now)
+        happen(head, reported, now, tables, happened, inner, kept, progress)
     if done != NO_ACTION:
-        plan_action(walk, head, done)
+        plan_action(head, done, state, agenda, progress)
 
 
 @body
-def _take_effect(walk: CycleWalk, instance: int, value: int, now: int) -> None:
+def _take_effect(
+    instance: int, value: int, now: int, tables: CycleTables, effects: WalkedEffects, state: Matrix,
+    happened: Integers, inner: WaitingRecords, agenda: Agenda, kept: NoteColumns,
+    progress: Integers,
+) -> None:  # fmt: skip
     """The effects of a value of an instance."""
-    relations, relation = walk.tables.relations, Place(walk.tables.relation_of[Place(instance)])
+    relations, relation = tables.relations, Place(tables.relation_of[Place(instance)])
     width, layers = relations[relation, WIDTH], relations[relation, LAYERS]
     line = relations[relation, IS_TALL] * (instance - relations[relation, BASE])
-    slot = walk.effects.slots[Place(relations[relation, SLOTS] + value)]
+    slot = effects.slots[Place(relations[relation, SLOTS] + value)]
     place = relations[relation, EFFECTS] + line * width * layers + slot
     stop = place - slot + width * layers
     while place < stop:
-        reported = walk.effects.reported[Place(place)]
+        reported = effects.reported[Place(place)]
         if reported != NO_ACTION:
-            happen(walk, instance, reported, now)
-            plan_action(walk, instance, walk.effects.done[Place(place)])
+            happen(instance, reported, now, tables, happened, inner, kept, progress)
+            plan_action(instance, effects.done[Place(place)], state, agenda, progress)
         place += width
 
 
 @body
-def _take_effects(walk: CycleWalk, instance: int, now: int) -> None:
+def _take_effects(
+    instance: int, now: int, tables: CycleTables, effects: WalkedEffects, state: Matrix,
+    pending: PendingValues, happened: Integers, inner: WaitingRecords, agenda: Agenda,
+    kept: NoteColumns, progress: Integers,
+) -> None:  # fmt: skip
     """The effects of what an instance holds, or of what it does not and that are due now."""
     row = Place(instance)
-    place, count = ZERO, Place(walk.state[row, COUNT])
+    place, count = ZERO, Place(state[row, COUNT])
     if count == ZERO:
-        _take_effect(walk, instance, walk.state[row, HELD], now)
+        _take_effect(
+            instance, state[row, HELD], now, tables, effects, state, happened, inner, agenda, kept,
+            progress,
+        )  # fmt: skip
     while place < count:
-        if walk.pending.dues[row, place] == now:
-            walk.pending.dues[row, place] = NEVER
-            _take_effect(walk, instance, walk.pending.values[row, place], now)
+        if pending.dues[row, place] == now:
+            pending.dues[row, place] = NEVER
+            _take_effect(
+                instance, pending.values[row, place], now, tables, effects, state, happened, inner,
+                agenda, kept, progress,
+            )  # fmt: skip
         place += ONE
 
 
 @body
-def take_effects_due(walk: CycleWalk, now: int) -> None:
+def take_effects_due(
+    now: int, query: int, tables: CycleTables, effects: WalkedEffects, state: Matrix,
+    pending: PendingValues, happened: Integers, inner: WaitingRecords, agenda: Agenda,
+    kept: NoteColumns, heap: Heap, progress: Integers,
+) -> None:  # fmt: skip
     """All effects of a point; what has been put off is put back."""
-    while walk.progress[WAITING] > 0 and walk.heap.keys[0] == now:
-        instance, size = walk.heap.instances[0], Place(walk.progress[WAITING])
-        due = walk.state[Place(instance), DUE]
+    while progress[WAITING] > 0 and heap.keys[0] == now:
+        instance, size = heap.instances[0], Place(progress[WAITING])
+        due = state[Place(instance), DUE]
         if due == now:
-            _take_effects(walk, instance, now)
-        if due > now and due <= walk.query:
-            put_off_first(due, size, walk.heap)
+            _take_effects(
+                instance, now, tables, effects, state, pending, happened, inner, agenda, kept,
+                progress,
+            )  # fmt: skip
+        if due > now and due <= query:
+            put_off_first(due, size, heap)
         else:
-            walk.progress[WAITING] = np.int64(drop_first(size, walk.heap))
+            progress[WAITING] = np.int64(drop_first(size, heap))

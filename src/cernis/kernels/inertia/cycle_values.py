@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers, Place
+from cernis.kernels.array_types import Integers, Matrix, Place
 from cernis.kernels.compile import body
 from cernis.kernels.inertia.cycle_points import (
     ACTIONS,
@@ -32,47 +32,57 @@ from cernis.kernels.inertia.cycle_points import (
     happen,
     note,
 )
-from cernis.kernels.inertia.due_heap import enter
+from cernis.kernels.inertia.due_heap import Heap, enter
 from cernis.kernels.inertia.points import ALL, NEVER, UNTIL_DUE
-from cernis.kernels.inertia.structures import CycleWalk, IntervalColumns
+from cernis.kernels.inertia.structures import (
+    Agenda,
+    CycleTables,
+    IntervalColumns,
+    NoteColumns,
+    PendingValues,
+    WaitingRecords,
+    WalkedEffects,
+)
 
 
 @body
-def _begins(walk: CycleWalk, first: int) -> tuple[int, bool]:
+def _begins(first: int, agenda: Agenda) -> tuple[int, bool]:
     """The value that the actions of an instance initiate, and whether there is another."""
     initiated, many = NOTHING, False
     while first >= 0:
-        action = walk.agenda.actions[Place(first)]
+        action = agenda.actions[Place(first)]
         if action & 1:
             many |= (initiated != NOTHING) & (initiated != action >> 1)
             initiated = action >> 1
-        first = walk.agenda.following[Place(first)]
+        first = agenda.following[Place(first)]
     return initiated, many
 
 
 @body
-def _ends(walk: CycleWalk, first: int, value: int) -> bool:
+def _ends(first: int, value: int, agenda: Agenda) -> bool:
     """Do the actions of an instance end a value?"""
     ended = False
     while first >= 0:
-        action = walk.agenda.actions[Place(first)]
+        action = agenda.actions[Place(first)]
         ended |= (action == ALL) | (action == value << 1)
-        first = walk.agenda.following[Place(first)]
+        first = agenda.following[Place(first)]
     return ended
 
 
 @body
-def _until(walk: CycleWalk, value: int, instance: int, now: int) -> tuple[int, int]:
+def _until(
+    value: int, instance: int, now: int, tables: CycleTables, effects: WalkedEffects
+) -> tuple[int, int]:
     """When the effects of a value that begins now are due, and whether they can be put off."""
-    relations, relation = walk.tables.relations, Place(walk.tables.relation_of[Place(instance)])
+    relations, relation = tables.relations, Place(tables.relation_of[Place(instance)])
     width = relations[relation, WIDTH]
     if width == 0 or value == NOTHING:
         return NEVER, 0
-    slot = walk.effects.slots[Place(relations[relation, SLOTS] + value)]
+    slot = effects.slots[Place(relations[relation, SLOTS] + value)]
     line = relations[relation, IS_TALL] * (instance - relations[relation, BASE])
-    delay = walk.effects.delays[Place(relations[relation, LINES] + line * width + slot)]
-    moved = walk.effects.postponable[Place(relations[relation, MOVED] + slot)]
-    return now + delay if (delay >= 0) & (now != walk.effects.quiet) else NEVER, moved
+    delay = effects.delays[Place(relations[relation, LINES] + line * width + slot)]
+    moved = effects.postponable[Place(relations[relation, MOVED] + slot)]
+    return now + delay if (delay >= 0) & (now != effects.quiet) else NEVER, moved
 
 
 @body
@@ -87,204 +97,223 @@ def put_interval(
 
 
 @body
-def held_after(walk: CycleWalk, first: int, held: int) -> tuple[int, int, bool]:
+def held_after(first: int, held: int, agenda: Agenda) -> tuple[int, int, bool]:
     """What an instance holds after its actions, what they initiate, and whether in conflict."""
-    initiated, many = _begins(walk, first)
-    is_ended = _ends(walk, first, held if initiated == NOTHING else initiated)
+    initiated, many = _begins(first, agenda)
+    is_ended = _ends(first, held if initiated == NOTHING else initiated, agenda)
     after = held if initiated == NOTHING else initiated
     return NOTHING if is_ended or many else after, initiated, many
 
 
 @body
-def tell_edges(walk: CycleWalk, rank: int, now: int) -> None:
+def tell_edges(
+    rank: int, now: int, tables: CycleTables, state: Matrix, happened: Integers,
+    inner: WaitingRecords, agenda: Agenda, kept: NoteColumns, progress: Integers,
+) -> None:  # fmt: skip
     """What starts or ends at a point, of relations all of whose causes have been decided."""
-    relations, relation_of = walk.tables.relations, walk.tables.relation_of
-    for place in range(walk.progress[TOUCHED]):
-        instance = walk.agenda.instances[Place(place)]
+    relations, relation_of = tables.relations, tables.relation_of
+    for place in range(progress[TOUCHED]):
+        instance = agenda.instances[Place(place)]
         if relations[Place(relation_of[Place(instance)]), EDGES] == rank:
-            held = walk.state[Place(instance), HELD]
-            after, _, _ = held_after(walk, walk.state[Place(instance), ACTIONS], held)
+            held = state[Place(instance), HELD]
+            after, _, _ = held_after(state[Place(instance), ACTIONS], held, agenda)
             for value, kind in ((held, 0), (after, 1)):
                 if after != held and value != NOTHING:
-                    happen(walk, instance, EDGE | value << 1 | kind, now)  # fmt: skip
+                    happen(
+                        instance, EDGE | value << 1 | kind, now, tables, happened, inner, kept,
+                        progress,
+                    )  # fmt: skip
 
 
 @body
-def _note_over(walk: CycleWalk, held: int, instance: int, now: int) -> None:
+def _note_over(
+    held: int, instance: int, now: int, tick: int, tables: CycleTables, effects: WalkedEffects,
+    state: Matrix, begins: NoteColumns, progress: Integers,
+) -> None:  # fmt: skip
     """Note that the initiation of what was held is no longer under way, if that was noted."""
-    due, moved = _until(walk, held, instance, now)
-    start, expected = walk.state[Place(instance), START], walk.state[Place(instance), DUE]
+    due, moved = _until(held, instance, now, tables, effects)
+    start, expected = state[Place(instance), START], state[Place(instance), DUE]
     # What starts tell is due a delay after them.
-    is_apart = due != NEVER and expected != NEVER and expected - (due - now) != start - walk.tick
+    is_apart = due != NEVER and expected != NEVER and expected - (due - now) != start - tick
     if moved or is_apart:
-        note(walk.begins, Place(walk.progress[BEGUN]), instance, ~held, now)
-        walk.progress[BEGUN] += 1
+        note(begins, Place(progress[BEGUN]), instance, ~held, now)
+        progress[BEGUN] += 1
 
 
 @body
-def _sift(walk: CycleWalk, instance: int, first: int, initiated: int, many: bool, now: int) -> int:
+def _sift(
+    instance: int, first: int, initiated: int, many: bool, now: int, state: Matrix,
+    pending: PendingValues, agenda: Agenda, begins: NoteColumns, progress: Integers,
+) -> int:  # fmt: skip
     """Keep the initiations under way that a point does not break.
 
     Gives when the effects are due of what lost before and holds from now on.
     """
     row, due = Place(instance), NEVER
-    place, kept, count = ZERO, ZERO, Place(walk.state[Place(instance), COUNT])
+    place, kept, count = ZERO, ZERO, Place(state[Place(instance), COUNT])
     while place < count:
-        value = walk.pending.values[row, place]
+        value = pending.values[row, place]
         is_other = initiated != NOTHING and initiated != value
-        if many or is_other or _ends(walk, first, value):
-            note(walk.begins, Place(walk.progress[BEGUN]), instance, ~value, now)
-            walk.progress[BEGUN] += 1
+        if many or is_other or _ends(first, value, agenda):
+            note(begins, Place(progress[BEGUN]), instance, ~value, now)
+            progress[BEGUN] += 1
         elif initiated == value:
-            due = walk.pending.dues[row, place]
+            due = pending.dues[row, place]
         else:
-            walk.pending.values[row, kept], walk.pending.dues[row, kept] = (
-                value,
-                walk.pending.dues[row, place],
-            )
+            pending.values[row, kept], pending.dues[row, kept] = value, pending.dues[row, place]
             kept += ONE
         place += ONE
-    walk.state[row, COUNT] = np.int64(kept)
+    state[row, COUNT] = np.int64(kept)
     return due
 
 
 @body
-def _add_lost(walk: CycleWalk, instance: int, first: int, now: int) -> None:
+def _add_lost(
+    instance: int, first: int, now: int, tables: CycleTables, effects: WalkedEffects, state: Matrix,
+    pending: PendingValues, agenda: Agenda, begins: NoteColumns, progress: Integers,
+) -> None:  # fmt: skip
     """Add initiations that lose their point: they hold nothing, but have their effects."""
-    row, count = Place(instance), Place(walk.state[Place(instance), COUNT])
+    row, count = Place(instance), Place(state[Place(instance), COUNT])
     while first >= 0:
-        action = walk.agenda.actions[Place(first)]
-        first = walk.agenda.following[Place(first)]
+        action = agenda.actions[Place(first)]
+        first = agenda.following[Place(first)]
         if action & 1:
             value, place = action >> 1, ZERO
-            while place < count and walk.pending.values[row, place] != value:
+            while place < count and pending.values[row, place] != value:
                 place += ONE
-            due, _ = _until(walk, value, instance, now)
+            due, _ = _until(value, instance, now, tables, effects)
             if place == count and due != NEVER:
-                walk.pending.values[row, count], walk.pending.dues[row, count] = value, due
+                pending.values[row, count], pending.dues[row, count] = value, due
                 count += ONE
-                note(walk.begins, Place(walk.progress[BEGUN]), instance, value, now)
-                walk.progress[BEGUN] += 1
-    walk.state[row, COUNT] = np.int64(count)
+                note(begins, Place(progress[BEGUN]), instance, value, now)
+                progress[BEGUN] += 1
+    state[row, COUNT] = np.int64(count)
 
 
 @body
-def _soonest(walk: CycleWalk, instance: int) -> int:
+def _soonest(instance: int, state: Matrix, pending: PendingValues) -> int:
     """When the first effects are due of what an instance does not hold."""
     due, row = NEVER, Place(instance)
-    place, count = ZERO, Place(walk.state[Place(instance), COUNT])
+    place, count = ZERO, Place(state[Place(instance), COUNT])
     while place < count:
-        due = min(due, walk.pending.dues[row, place])
+        due = min(due, pending.dues[row, place])
         place += ONE
     return due
 
 
 @body
-def change_instance(walk: CycleWalk, instance: int, now: int) -> None:
+def change_instance(
+    instance: int, now: int, query: int, tick: int, tables: CycleTables, effects: WalkedEffects,
+    state: Matrix, pending: PendingValues, agenda: Agenda, heap: Heap, intervals: IntervalColumns,
+    begins: NoteColumns, progress: Integers,
+) -> None:  # fmt: skip
     """What the actions of a point do to an instance."""
-    row, first = Place(instance), walk.state[Place(instance), ACTIONS]
-    walk.state[row, ACTIONS] = -1
-    held = walk.state[row, HELD]
-    after, initiated, many = held_after(walk, first, held)
-    walk.progress[CONFLICTS] += many
+    row, first = Place(instance), state[Place(instance), ACTIONS]
+    state[row, ACTIONS] = -1
+    held = state[row, HELD]
+    after, initiated, many = held_after(first, held, agenda)
+    progress[CONFLICTS] += many
     if after != held:
         if held != NOTHING:
-            _note_over(walk, held, instance, now)
+            _note_over(held, instance, now, tick, tables, effects, state, begins, progress)
         put_interval(
-            walk.intervals,
-            Place(walk.progress[INTERVALS]),
-            instance,
-            held,
-            walk.state[row, START],
-            now + walk.tick,
+            intervals, Place(progress[INTERVALS]), instance, held, state[row, START], now + tick
         )
-        walk.progress[INTERVALS] += held != NOTHING
-        walk.state[row, HELD], walk.state[row, START] = after, now + walk.tick
-    due, moved = _until(walk, after, instance, now)
-    is_first = after == held and walk.state[row, DUE] == NEVER and due != NEVER
+        progress[INTERVALS] += held != NOTHING
+        state[row, HELD], state[row, START] = after, now + tick
+    due, moved = _until(after, instance, now, tables, effects)
+    is_first = after == held and state[row, DUE] == NEVER and due != NEVER
     is_moved = initiated != NOTHING and after != NOTHING and (moved != 0 or is_first)
-    if walk.state[row, COUNT] > 0:
-        earlier = _sift(walk, instance, first, initiated, many, now)
+    if state[row, COUNT] > 0:
+        earlier = _sift(
+            instance, first, initiated, many, now, state, pending, agenda, begins, progress
+        )
         due = due if earlier == NEVER or is_moved else earlier
     if after == NOTHING:
         if initiated != NOTHING:
-            _add_lost(walk, instance, first, now)
-        due = _soonest(walk, instance)
+            _add_lost(
+                instance, first, now, tables, effects, state, pending, agenda, begins, progress
+            )
+        due = _soonest(instance, state, pending)
     elif after == held and not is_moved:
         return
-    walk.state[row, DUE] = due
-    if due <= walk.query:
-        walk.progress[WAITING] = np.int64(
-            enter(instance, due, Place(walk.progress[WAITING]), walk.heap)
-        )
+    state[row, DUE] = due
+    if due <= query:
+        progress[WAITING] = np.int64(enter(instance, due, Place(progress[WAITING]), heap))
     if is_moved:
-        note(walk.begins, Place(walk.progress[BEGUN]), instance, after, now)
-        walk.progress[BEGUN] += 1
+        note(begins, Place(progress[BEGUN]), instance, after, now)
+        progress[BEGUN] += 1
 
 
 # -- before a point, and at both ends of a walk ----------------------------------------------
 
 
 @body
-def _initiates(walk: CycleWalk, instance: int, value: int) -> bool:
+def _initiates(instance: int, value: int, state: Matrix, agenda: Agenda) -> bool:
     """Is the initiation of a value among the actions of an instance?"""
-    first, initiates = walk.state[Place(instance), ACTIONS], False
+    first, initiates = state[Place(instance), ACTIONS], False
     while first >= 0:
-        initiates |= walk.agenda.actions[Place(first)] == (value << 1 | 1)
-        first = walk.agenda.following[Place(first)]
+        initiates |= agenda.actions[Place(first)] == (value << 1 | 1)
+        first = agenda.following[Place(first)]
     return initiates
 
 
 @body
-def _postpone(walk: CycleWalk, instance: int, now: int) -> None:
+def _postpone(
+    instance: int, now: int, tables: CycleTables, effects: WalkedEffects, state: Matrix,
+    pending: PendingValues, agenda: Agenda,
+) -> None:  # fmt: skip
     """Put off the effects that are due now and that the actions of an instance postpone."""
     row = Place(instance)
-    place, count, held = ZERO, Place(walk.state[row, COUNT]), walk.state[row, HELD]
-    if count == ZERO and walk.state[row, DUE] == now and _initiates(walk, instance, held):
-        due, moved = _until(walk, held, instance, now)
+    place, count, held = ZERO, Place(state[row, COUNT]), state[row, HELD]
+    if count == ZERO and state[row, DUE] == now and _initiates(instance, held, state, agenda):
+        due, moved = _until(held, instance, now, tables, effects)
         if moved == UNTIL_DUE:
-            walk.state[row, DUE] = due
+            state[row, DUE] = due
     while place < count:
-        value = walk.pending.values[row, place]
-        if walk.pending.dues[row, place] == now and _initiates(walk, instance, value):
-            due, moved = _until(walk, value, instance, now)
+        value = pending.values[row, place]
+        if pending.dues[row, place] == now and _initiates(instance, value, state, agenda):
+            due, moved = _until(value, instance, now, tables, effects)
             if moved == UNTIL_DUE:
-                walk.pending.dues[row, place] = due
+                pending.dues[row, place] = due
         place += ONE
     if count > ZERO:
-        walk.state[row, DUE] = _soonest(walk, instance)
+        state[row, DUE] = _soonest(instance, state, pending)
 
 
 @body
-def end_trial(walk: CycleWalk, now: int) -> None:
+def end_trial(
+    now: int, tables: CycleTables, effects: WalkedEffects, state: Matrix, pending: PendingValues,
+    agenda: Agenda, progress: Integers,
+) -> None:  # fmt: skip
     """Let what rules do without effects postpone these, and nothing else come of it."""
-    for place in range(walk.progress[TOUCHED]):
-        instance = walk.agenda.instances[Place(place)]
-        _postpone(walk, instance, now)
-        walk.state[Place(instance), ACTIONS] = -1
-    walk.progress[TOUCHED] = walk.progress[AGENDA] = 0
+    for place in range(progress[TOUCHED]):
+        instance = agenda.instances[Place(place)]
+        _postpone(instance, now, tables, effects, state, pending, agenda)
+        state[Place(instance), ACTIONS] = -1
+    progress[TOUCHED] = progress[AGENDA] = 0
 
 
 @body
-def close_group(walk: CycleWalk, group: Place, members: Integers, member_ends: Integers) -> None:
+def close_group(group: Place, members: Integers, member_ends: Integers, state: Matrix,
+           intervals: IntervalColumns, progress: Integers) -> None:  # fmt: skip
     """Write what a group still holds as open intervals."""
     place = Place(member_ends[group - ONE]) if group > ZERO else ZERO
     while place < Place(member_ends[group]):
         instance = members[place]
-        held, start = walk.state[Place(instance), HELD], walk.state[Place(instance), START]
-        put_interval(walk.intervals, Place(walk.progress[INTERVALS]), instance, held, start, NEVER)
-        walk.progress[INTERVALS] += held != NOTHING
+        held, start = state[Place(instance), HELD], state[Place(instance), START]
+        put_interval(intervals, Place(progress[INTERVALS]), instance, held, start, NEVER)
+        progress[INTERVALS] += held != NOTHING
         place += ONE
 
 
 @body
-def open_group(walk: CycleWalk, group: Place, members: Integers, member_ends: Integers) -> None:
+def open_group(group: Place, query: int, members: Integers, member_ends: Integers, state: Matrix,
+          heap: Heap, progress: Integers) -> None:  # fmt: skip
     """Enter the effects of what a group holds already."""
     place = Place(member_ends[group - ONE]) if group > ZERO else ZERO
     while place < Place(member_ends[group]):
-        due = walk.state[Place(members[place]), DUE]
-        if due <= walk.query:
-            walk.progress[WAITING] = np.int64(
-                enter(members[place], due, Place(walk.progress[WAITING]), walk.heap)
-            )
+        due = state[Place(members[place]), DUE]
+        if due <= query:
+            progress[WAITING] = np.int64(enter(members[place], due, Place(progress[WAITING]), heap))
         place += ONE

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cernis.kernels.array_types import Integers, Matrix, SmallMatrix
-from cernis.kernels.inertia.due_heap import Heap
 
 INTERVAL_COLUMNS = "(writable-integers writable-integers writable-integers writable-integers)"
 
@@ -211,26 +210,3 @@ class WalkLimits(NamedTuple):
     edges: int
     tries: int
     room: int
-
-
-class CycleWalk(NamedTuple):
-    """All that a walk through a cycle works on.
-
-    `happened` has the last point at which each slot of a class happened; `progress` is how far the
-    walk has come.
-    """
-
-    tables: CycleTables
-    effects: WalkedEffects
-    inner: WaitingRecords
-    state: Matrix
-    pending: PendingValues
-    happened: Integers
-    agenda: Agenda
-    heap: Heap
-    intervals: IntervalColumns
-    begins: NoteColumns
-    kept: NoteColumns
-    progress: Integers
-    query: int
-    tick: int

@@ -68,7 +68,6 @@ from cernis.kernels.inertia.structures import (
     WALKED_EFFECTS,
     Agenda,
     CycleTables,
-    CycleWalk,
     DrivenRecords,
     IntervalColumns,
     NoteColumns,
@@ -144,64 +143,36 @@ def picked(records: SmallMatrix, order: Integers) -> SmallMatrix:
 
 @body
 def _rows_of_rank(
-    walk: CycleWalk,
-    rank: int,
-    now: int,
-    mark: int,
-    stop: int,
-    records: SmallMatrix,
-    times: Integers,
-) -> None:
+    rank: int, now: int, mark: int, stop: int, records: SmallMatrix, times: Integers,
+    tables: CycleTables, state: Matrix, happened: Integers, inner: WaitingRecords, agenda: Agenda,
+    kept: NoteColumns, progress: Integers,
+) -> None:  # fmt: skip
     """Decide what events drive and what waits, of one rank; `mark` is written of what happens."""
-    row = walk.progress[ROW]
+    row = progress[ROW]
     while row < stop and times[Place(row)] == now:
         place = Place(row)
-        if walk.tables.rules[Place(records[place, RULE]), RANK] > rank:
-            walk.progress[HIGHEST] = max(walk.progress[HIGHEST], rank + 1)
+        if tables.rules[Place(records[place, RULE]), RANK] > rank:
+            progress[HIGHEST] = max(progress[HIGHEST], rank + 1)
             break
-        decide(walk, place, records, mark)
+        decide(place, records, mark, tables, state, happened, inner, agenda, kept, progress)
         row += 1
-    walk.progress[ROW] = row
-    waiting = walk.inner.first_of_rank[Place(rank)]
-    walk.inner.first_of_rank[Place(rank)] = -1
+    progress[ROW] = row
+    waiting = inner.first_of_rank[Place(rank)]
+    inner.first_of_rank[Place(rank)] = -1
     while waiting >= 0:
-        decide(walk, Place(waiting), walk.inner.records, mark)
-        waiting = walk.inner.following[Place(waiting)]
-
-
-@body
-def _decide_point(
-    walk: CycleWalk, records: DrivenRecords, limits: WalkLimits, now: int, mark: int, stop: int
-) -> None:
-    """Decide all records of a point, rank by rank; `mark` is written of what happens."""
-    rank = 0
-    while rank <= walk.progress[HIGHEST]:
-        if 0 < rank <= limits.edges and now > limits.edge:
-            tell_edges(walk, rank, mark)
-        _rows_of_rank(walk, rank, now, mark, stop, records.records, records.times)
-        rank += 1
-
-
-@body
-def _pass_point(
-    walk: CycleWalk, records: DrivenRecords, limits: WalkLimits, now: int, stop: int
-) -> None:
-    """All that a point brings about; where effects may be postponed, it is first tried without."""
-    progress = walk.progress
-    on_trial = limits.tries & (progress[WAITING] > 0) & (walk.heap.keys[0] == now)
-    while on_trial >= 0:
-        row, count, decided = progress[ROW], progress[HAPPENED], progress[DECIDED]
-        progress[HIGHEST] = limits.edges
-        if not on_trial:
-            take_effects_due(walk, now)
-        _decide_point(walk, records, limits, now, now ^ (ON_TRIAL * on_trial), stop)
-        if on_trial:
-            end_trial(walk, now)
-            progress[ROW], progress[HAPPENED], progress[DECIDED] = row, count, decided
-        on_trial -= 1
-    for place in range(progress[TOUCHED]):
-        change_instance(walk, walk.agenda.instances[Place(place)], now)
-    progress[TOUCHED] = progress[AGENDA] = 0
+        decide(
+            Place(waiting),
+            inner.records,
+            mark,
+            tables,
+            state,
+            happened,
+            inner,
+            agenda,
+            kept,
+            progress,
+        )
+        waiting = inner.following[Place(waiting)]
 
 
 @kernel(
@@ -212,7 +183,7 @@ def _pass_point(
     rows=FEW_ROWS,
 )
 def _unfold(
-    tables: CycleTables, effects: WalkedEffects, records: DrivenRecords, inner: WaitingRecords,
+    tables: CycleTables, effects: WalkedEffects, driven: DrivenRecords, inner: WaitingRecords,
     limits: WalkLimits, state: Matrix, pending: PendingValues, happened: Integers, agenda: Agenda,
     heap: Heap, intervals: IntervalColumns, begins: NoteColumns, kept: NoteColumns,
     progress: Integers,
@@ -221,29 +192,57 @@ def _unfold(
 
     If not, what was written has to make room first.
     """
-    query, room = limits.query, limits.room
-    walk = CycleWalk(
-        tables, effects, inner, state, pending, happened, agenda, heap, intervals, begins, kept,
-        progress, query, limits.tick,
-    )  # fmt: skip
-    while progress[GROUP] < len(records.ends):
+    records, times, ends, members, member_ends = driven
+    edge, query, tick, edges, tries, room = limits
+    keys, touched = heap.keys, agenda.instances
+    while progress[GROUP] < len(ends):
         group = Place(progress[GROUP])
-        stop = records.ends[group]
+        stop = ends[group]
         if progress[OPENED] == progress[GROUP]:
-            open_group(walk, group, records.members, records.member_ends)
+            open_group(group, query, members, member_ends, state, heap, progress)
             progress[OPENED] += 1
         while True:
-            now = records.times[Place(progress[ROW])] if progress[ROW] < stop else NEVER
+            now = times[Place(progress[ROW])] if progress[ROW] < stop else NEVER
             if progress[WAITING] > 0:
-                now = min(now, heap.keys[0])
+                now = min(now, keys[0])
             if now > query or now == NEVER:
                 break
             if progress[INTERVALS] > room or progress[BEGUN] > room or progress[HAPPENED] > room:
                 return False
-            _pass_point(walk, records, limits, now, stop)
+            on_trial = tries & (progress[WAITING] > 0) & (keys[0] == now)
+            while on_trial >= 0:
+                row, count, decided = progress[ROW], progress[HAPPENED], progress[DECIDED]
+                mark = now ^ (ON_TRIAL * on_trial)
+                progress[HIGHEST] = edges
+                if not on_trial:
+                    take_effects_due(
+                        now, query, tables, effects, state, pending, happened, inner, agenda, kept,
+                        heap, progress,
+                    )  # fmt: skip
+                rank = 0
+                while rank <= progress[HIGHEST]:
+                    if 0 < rank <= edges and now > edge:
+                        tell_edges(
+                            rank, mark, tables, state, happened, inner, agenda, kept, progress
+                        )
+                    _rows_of_rank(
+                        rank, now, mark, stop, records, times, tables, state, happened, inner,
+                        agenda, kept, progress,
+                    )  # fmt: skip
+                    rank += 1
+                if on_trial:
+                    end_trial(now, tables, effects, state, pending, agenda, progress)
+                    progress[ROW], progress[HAPPENED], progress[DECIDED] = row, count, decided
+                on_trial -= 1
+            for place in range(progress[TOUCHED]):
+                change_instance(
+                    touched[Place(place)], now, query, tick, tables, effects, state, pending,
+                    agenda, heap, intervals, begins, progress,
+                )  # fmt: skip
+            progress[TOUCHED] = progress[AGENDA] = 0
         if progress[INTERVALS] > room:
             return False
-        close_group(walk, group, records.members, records.member_ends)
+        close_group(group, members, member_ends, state, intervals, progress)
         progress[GROUP] += 1
         progress[ROW] = stop
     return True
@@ -281,7 +280,9 @@ def unfold(
         causes.inner, causes.triggers, np.empty(inner, np.int64), np.full(ranks, -1)
     )
     agenda = Agenda(*(np.empty(length, np.int64) for length in (most, most, instances)))
-    heap = Heap(*(np.empty(instances, np.int64) for _ in range(2)), np.full(instances, -1))
+    heap = Heap(
+        np.empty(instances, np.int64), np.empty(instances, np.int64), np.full(instances, -1)
+    )
     lengths = [instances] * 4 + [2 * instances * (wide + 1)] * 3 + [most] * 3
     written = [np.empty(room + 1 + length, np.int64) for length in lengths]
     progress = np.zeros(12, np.int64)

@@ -251,7 +251,7 @@ def tell_torn(
 
 @part
 def tell_cut(
-    log: KeyLog, key: Word, begins: Word, cut: Word, moment: Time, mark: int, output: Matrix,
+    log: KeyLog, key: Word, begins: Word, cut: Word, moment: Time, mark: Word, output: Matrix,
     written: Word,
 ) -> Word:  # fmt: skip
     """Tell what a change of groundings makes of determined pairs from the edge on.

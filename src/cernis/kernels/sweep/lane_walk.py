@@ -136,7 +136,7 @@ def _forget(
 
 @body
 def _begin_visit(
-    machine: LaneMachine, log: KeyLog, visit: KeyVisit, mark: int, place: Word
+    machine: LaneMachine, log: KeyLog, visit: KeyVisit, mark: Word, place: Word
 ) -> tuple[Word, Word, Word, Word, Word]:
     """The state before a row, which other groundings or initial pairs may change at the edge.
 
