@@ -84,9 +84,11 @@ class GroundedKeys:
     def _allowed_words(self, numbers: Integers, context: Context) -> Words:
         """The pairs that each of some keys may have."""
         words = np.full(len(numbers), _ALL_BITS)
+        if not len(numbers):
+            return words
         answers = {NEVER_ALLOWED: np.zeros(len(numbers), np.bool_)}
         for (bit, pair), first in zip(self._pairs.items(), self._first_alike, strict=True):
-            if len(numbers) and first not in answers:
+            if first not in answers:
                 answers[first] = self._is_allowed(pair, numbers, context)
             words[~answers[first]] &= ~np.uint64(1 << bit)
         return words
