@@ -15,19 +15,14 @@ from cernis.kernels.array_types import Array, Integers, Matrix, Words
 from cernis.operators.context.query_context import Context
 from cernis.plan.linked.linked_plans import InstanceKind, LinkedProgram
 from cernis.plan.sweep.lanes import FiredKind
-from cernis.tables.domains import Domain
 
 
 class TupleNumbers(LaneKeys):
     """Numbers the instances of a kind, and knows what is so of each."""
 
     def __init__(self, kind: InstanceKind, context: Context) -> None:
-        self._kind = kind
-        super().__init__(kind.lane, context)
-
-    def _key_domains(self, context: Context) -> list[Domain | None]:
-        domains = context.encoding.arguments(self._kind.home)
-        return [domains[place] for place in self._kind.positions]
+        domains = context.encoding.arguments(kind.home)
+        super().__init__(kind.lane, [domains[place] for place in kind.positions])
 
     def entered(self, columns: list[Array], length: int) -> Integers:
         """The numbers of tuples."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.evaluate.stores import StoredRows
-from cernis.evaluate.sweep.lane_keys import LaneKeys
+from cernis.evaluate.sweep.lane_keys import LaneKeys, key_domains
 from cernis.evaluate.sweep.record_signs import RecordSigns, RecordTest
 from cernis.kernels.array_types import Integers, Words
 from cernis.operators.context.query_context import Context
@@ -28,7 +28,7 @@ class LaneIntake:
     """What is known of the keys and values of a lane. It outlives runs of the same plan."""
 
     def __init__(self, lane: Lane, context: Context) -> None:
-        self.keys = LaneKeys(lane, context)
+        self.keys = LaneKeys(lane, key_domains(lane, context))
         self._signs = {
             relation: RecordSigns(list(_tests(lane, relation)), context.encoding.event(relation))
             for relation in lane.events

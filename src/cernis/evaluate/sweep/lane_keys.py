@@ -29,12 +29,15 @@ from cernis.tables.domains import Domain
 
 
 class LaneKeys(GroundedKeys):
-    """Numbers the keys of a lane, and knows what is so of each."""
+    """Numbers the keys of a lane, and knows what is so of each.
 
-    def __init__(self, lane: Lane, context: Context) -> None:
+    A key has a value of each of `domains`.
+    """
+
+    def __init__(self, lane: Lane, domains: Sequence[Domain | None]) -> None:
         self._lane = lane
         super().__init__(
-            KeyNumbers(_key_domains(lane, context)),
+            KeyNumbers(domains),
             dict(lane.keys),
             {each.bit: _grounded_pair(lane, each) for each in lane.groundings},
             lane.members,
@@ -141,7 +144,8 @@ class LaneKeys(GroundedKeys):
         return self.of_keys.enter(columns, rows.length)
 
 
-def _key_domains(lane: Lane, context: Context) -> list[Domain | None]:
+def key_domains(lane: Lane, context: Context) -> list[Domain | None]:
+    """The domains of the arguments that make the key of a lane."""
     relation = lane.definitions[0]
     domains = context.encoding.arguments(relation)
     return [domains[place] for place in dict(lane.keys)[relation]]
