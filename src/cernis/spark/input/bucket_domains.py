@@ -74,22 +74,23 @@ def join_spans(members: dict[Member, Spans], member: Member, spans: Spans) -> No
 def _queries_of(part: RecordColumns, queries: list[Window], tick: int) -> tuple[Integers, Floats]:
     """The first query that sees each record, -1 if none does, and the first that no longer does.
 
-    A record that is not taken back is a member's for ever. If the first query after a record does
-    not see it, since it is forgotten or taken back by then, no later query does.
+    A record that is not taken back is a member's for ever, and so is one that is taken back only
+    when the window has passed it. If the first query after a record does not see it, since it is
+    forgotten or taken back by then, no later query does.
     """
     times = np.array([window.query for window in queries], np.int64)
     edges = np.array([window.forgotten for window in queries], np.int64)
     arrival, start = part.times[:2]
     first = np.searchsorted(times, np.maximum(arrival, start))
     places = np.minimum(first, len(times) - 1)
-    if part.form.kind is RecordKind.INTERVAL:
-        seen = part.times[2] > edges[places] + tick
-    else:
-        seen = start > edges[places]
+    ends = part.times[2] - tick if part.form.kind is RecordKind.INTERVAL else start
+    seen = ends > edges[places]
     last = np.full(len(part), FOREVER)
     if part.gone is not None:
         seen &= part.gone > times[places]
-        last = np.where(part.gone < INFINITE, np.searchsorted(times, part.gone), FOREVER)
+        taking_back = np.searchsorted(times, part.gone)
+        in_time = ends > edges[np.minimum(taking_back, len(times) - 1)]
+        last = np.where((part.gone < INFINITE) & in_time, taking_back, FOREVER)
     return np.where((first < len(times)) & seen, first, -1), last
 
 
