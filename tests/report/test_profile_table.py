@@ -56,7 +56,7 @@ def test_a_recursive_pattern_is_named_and_counted_once(tmp_path: Path) -> None:
     lines = [line.split() for line in result.stderr.splitlines() if "ms" in line.split()]
     titles = [line for line in lines if line[2].endswith("%")]
     assert {" ".join(line[4:6]) for line in titles} == {"run(X, 1)", "run(X, N+1)"}
-    whole = float(lines[-1][0])
-    joins = sum(float(line[0]) for line in lines if "Join" in line)
+    whole = float(lines[-1][0].replace(",", ""))
+    joins = sum(float(line[0].replace(",", "")) for line in lines if "Join" in line)
     # The time of a join has that of its parts in it.
     assert abs(whole - joins) < 0.3

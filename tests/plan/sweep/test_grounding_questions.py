@@ -32,7 +32,7 @@ def test_names_of_variables_do_not_matter() -> None:
     on, yes, no = map(Atom, ("on", "yes", "no"))
     pairs = [
         GroundedPair(relations["f"], (0,), (None,), on, of["f"]),
-        ((1,), (Atom("k"), None), on, of["g"]),
+        GroundedPair(relations["g"], (1,), (Atom("k"), None), on, of["g"]),
         GroundedPair(relations["h"], (0,), (None,), yes, of["h"]),
         GroundedPair(relations["h"], (0,), (None,), no, of["h"]),
         GroundedPair(relations["i"], (0,), (None,), yes, of["i"]),
