@@ -52,6 +52,33 @@ def test_rows_of_all_calls_count(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == ["integers -> integer"]
 
 
+def test_what_is_kept_on_disk_is_fetched_after_fewer_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "PLAIN_ROWS", 1000)
+    asked: list[str] = []
+
+    def kept(function: object, signature: Signature, results: str) -> Callable[[Integers], int]:
+        asked.append(results)
+        return len
+
+    monkeypatch.setattr("cernis.kernels.compiled_code.kept_kernel", kept)
+    calls: list[int] = []
+    length = counting_kernel(calls)
+    assert [length(np.arange(30)) for _ in range(4)] == [30] * 4
+    assert calls == [30, 30]
+    assert asked == ["integer"]
+
+
+def test_what_is_not_kept_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "PLAIN_ROWS", 1000)
+    lookups: list[object] = []
+    monkeypatch.setattr("cernis.kernels.compiled_code.kept_kernel", lambda *_: lookups.append(None))
+    calls: list[int] = []
+    length = counting_kernel(calls)
+    assert [length(np.arange(80)) for _ in range(4)] == [80] * 4
+    assert calls == [80] * 4
+    assert lookups == [None]
+
+
 def test_tables_do_not_count_where_rows_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "PLAIN_ROWS", 100)
     calls: list[int] = []

@@ -25,6 +25,16 @@ assert order.ranks(np.array([1, 0, 1, 0]), 2)[0].tolist() == [2, 0, 3, 1]
 assert order.in_order(np.array([0, 1]), np.array([5, 3]))
 print(len(compiled))
 """
+KEPT = """
+import numba
+import numpy as np
+from cernis.kernels import order
+from cernis.kernels.compiled_code import kept_kernel
+from cernis.kernels.signatures import read_signature
+
+signature = read_signature(order.in_order.__wrapped__, "integers integers")
+print(kept_kernel(order.in_order.__wrapped__, signature, "boolean") is not None)
+"""
 DIGESTS = """
 from cernis.kernels import order, queues
 from cernis.kernels.compiled_code import digest
@@ -114,3 +124,10 @@ def test_a_changed_part_is_compiled_again(package: Path) -> None:
     source = package / "kernels" / "order.py"
     source.write_text(source.read_text() + "\n# A further line.\n")
     assert compilations(package) == [True, False]
+
+
+def test_what_is_not_on_disk_is_not_fetched(package: Path) -> None:
+    assert said(start(package, KEPT)).strip() == "False"
+    assert not compiled(package)
+    compilations(package)
+    assert said(start(package, KEPT)).strip() == "True"

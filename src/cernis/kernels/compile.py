@@ -4,7 +4,9 @@ To compile a kernel takes as long as to run it as plain Python on some tens of t
 and to import numba as long as to run a small program. So each kernel counts the rows it was called
 with, and is compiled, or fetched from the cache on disk, when they are more than `PLAIN_ROWS`. Its
 calls go to the function as it is written until then, which gives the same results. What no call
-needs is never compiled, and numba is imported when the first kernel is.
+needs is never compiled, and numba is imported when the first kernel is. Where numba is there
+already, to fetch a kernel takes as long as to run it on a few thousand rows: one that is kept on
+disk is fetched after one in `KEPT_SHARE` of the rows.
 
 Places in arrays are unsigned in loops that matter: a signed one is tested, each time, for counting
 from the end. Loops that matter write into arrays their callers made: numpy asks the system for
@@ -14,6 +16,7 @@ large pages, and can cut an array to its length in place.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, SupportsIndex, TypeVar, cast
@@ -31,6 +34,8 @@ FEW_ROWS = 500
 """The same for kernels that may take many steps for each row."""
 CALL_ROWS = 20
 """How many rows a call counts for, beside those it has: it takes time of its own."""
+KEPT_SHARE = 10
+"""Which part of these rows makes it worth fetching what is kept on disk, with numba imported."""
 
 _NUMBERS: dict[str, Callable[[Any], Any]] = {"float": np.float64, "word": np.uint64}
 _RESULTS: dict[str, Callable[[Any], Any]] = {"integer": int, "word": int, "boolean": bool}
@@ -62,22 +67,27 @@ def kernel(
         sized = counted or tuple(place for place, word in enumerate(words) if word != "bytes")
         uncompiled = _plain_call(plain or function, signature, results.split())
         compiled: Callable[..., Any] | None = None
-        taken = 0
+        taken, is_looked_for = 0, False
 
         @wraps(function)
         def call(*values: Any) -> Any:
-            nonlocal compiled, taken
+            nonlocal compiled, taken, is_looked_for
             if has_structures:
                 values = tuple(flattened(values))
             if compiled is not None:
                 return compiled(*values)
             taken += CALL_ROWS + max(getattr(values[place], "size", 0) for place in sized)
-            if taken <= (PLAIN_ROWS if rows is None else rows if PLAIN_ROWS else 0):
-                return uncompiled(*values)
-            from cernis.kernels.compiled_code import compile_kernel
+            limit = PLAIN_ROWS if rows is None else rows if PLAIN_ROWS else 0
+            if taken > limit:
+                from cernis.kernels.compiled_code import compile_kernel
 
-            compiled = compile_kernel(function, signature, results) or uncompiled
-            return compiled(*values)
+                compiled = compile_kernel(function, signature, results) or uncompiled
+            elif taken * KEPT_SHARE > limit and not is_looked_for and "numba" in sys.modules:
+                from cernis.kernels.compiled_code import kept_kernel
+
+                is_looked_for = True
+                compiled = kept_kernel(function, signature, results)
+            return (compiled or uncompiled)(*values)
 
         return cast(F, call)
 

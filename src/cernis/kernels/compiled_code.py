@@ -77,6 +77,20 @@ _PART: dict[str, Any] = {**_OPTIONS, "_nrt": False, "no_cpython_wrapper": True}
 
 def compile_kernel(function: Function, signature: Signature, results: str) -> Function | None:
     """The kernel as machine code; None if `NUMBA_DISABLE_JIT` forbids any."""
+    return _machine_code(function, signature, results, only_kept=False)
+
+
+def kept_kernel(function: Function, signature: Signature, results: str) -> Function | None:
+    """The kernel as machine code if that is kept on disk; None if it would have to be compiled."""
+    try:
+        return _machine_code(function, signature, results, only_kept=True)
+    except _NotKeptError:
+        return None
+
+
+def _machine_code(
+    function: Function, signature: Signature, results: str, only_kept: bool
+) -> Function | None:
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return None
     back = [_RESULTS[word] for word in results.split()]
@@ -87,8 +101,10 @@ def compile_kernel(function: Function, signature: Signature, results: str) -> Fu
     entry = _entry(function, signature) if signature.has_structures else _linked(function)
     compiled: Any = numba.njit(**options)(entry)
     try:
-        compiled._cache = _ContentCache(compiled.py_func, digest(function))
-    except (RuntimeError, OSError):
+        compiled._cache = _ContentCache(compiled.py_func, digest(function), only_kept)
+    except (RuntimeError, OSError) as error:
+        if only_kept:
+            raise _NotKeptError from error
         # There is no place for what is compiled, or no source to know it by: it is not kept.
         _LOGGER.info("compiling %s, which cannot be kept", function.__qualname__)
     compiled.compile(result(*[_ARGUMENTS[word] for word in signature.words]))
@@ -199,17 +215,24 @@ _INSTRUCTIONS: dict[str, Any] = {
 # -- the cache -------------------------------------------------------------------------------
 
 
+class _NotKeptError(Exception):
+    """The machine code of a kernel is not on disk, and is not to be made."""
+
+
 class _ContentCache(FunctionCache):
     """numba's cache on disk, with a digest in place of the time at which a file was written."""
 
-    def __init__(self, function: Function, content: str) -> None:
+    def __init__(self, function: Function, content: str, only_kept: bool) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
+        self._only_kept = only_kept
         files: Any = IndexDataCacheFile
         self._cache_file = files(self._cache_path, self._impl.filename_base, content)
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """What was compiled for a signature; None if it has to be compiled."""
         code = super().load_overload(signature, context)  # type: ignore[no-untyped-call]
+        if code is None and self._only_kept:
+            raise _NotKeptError
         if code is None:
             _LOGGER.info("compiling %s", self._py_func.__qualname__)
         return code
