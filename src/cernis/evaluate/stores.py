@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -53,6 +53,14 @@ def stacked(*parts: StoredRows) -> StoredRows:
     )
 
 
+class _DeferredRows(NamedTuple):
+    """Rows that wait to be sorted in, and the bounds of the times by which they are forgotten."""
+
+    rows: StoredRows
+    first: int
+    last: int
+
+
 class Store:
     """The rows of one relation, kept by the arguments that are its key.
 
@@ -74,14 +82,19 @@ class Store:
         self.has_intervals = has_intervals
         self._others = [position for position in range(relation.arity) if position not in positions]
         self._shelf = GroupedRows(width + len(self._others), has_intervals)
-        self._deferred: list[StoredRows] = []
+        self._deferred: list[_DeferredRows] = []
         """Rows that are put on the shelf when somebody looks at it."""
         self._forgotten = -_MOST
         """Rows up to this time are forgotten; those of intervals if they end by then."""
 
     def __len__(self) -> int:
-        waiting = (np.count_nonzero(self._last(rows) > self._forgotten) for rows in self._deferred)
-        return len(self._shelf) + sum(map(int, waiting))
+        return len(self._shelf) + sum(map(self._remaining, self._deferred))
+
+    def _remaining(self, waiting: _DeferredRows) -> int:
+        """How many rows of those that wait are not forgotten."""
+        if waiting.first > self._forgotten:
+            return len(waiting.rows)
+        return int(np.count_nonzero(self._last(waiting.rows) > self._forgotten))
 
     def of_width(self, width: int) -> Store:
         """An empty store of the same relation, by the same keys, with so many other columns."""
@@ -101,18 +114,19 @@ class Store:
     def _sort_in(self) -> None:
         """Put the rows on the shelf that wait for it."""
         if self._deferred:
-            rows, self._deferred = stacked(*self._deferred), []
+            rows, self._deferred = stacked(*(each.rows for each in self._deferred)), []
             rows = rows.take(self._last(rows) > self._forgotten)
             self.exchange(_NO_PLACES, self.enter(rows)[0], rows)
 
     def defer(self, rows: StoredRows) -> None:
         """Add rows; they are sorted in only when somebody looks at the shelf."""
-        self._deferred.append(rows)
+        times = self._last(rows)
+        self._deferred.append(_DeferredRows(rows, int(times.min()), int(times.max())))
 
     def forget(self, time: int) -> None:
         """Forget the rows up to a time, or those of intervals that end by then."""
         self._forgotten = time
-        self._deferred = [rows for rows in self._deferred if self._last(rows).max() > time]
+        self._deferred = [waiting for waiting in self._deferred if waiting.last > time]
         self._shelf.forget(time)
 
     def _last(self, rows: StoredRows) -> Integers:

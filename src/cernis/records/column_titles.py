@@ -33,6 +33,8 @@ _OPTIONAL: Final = ("arrival", "start", "end", "retracts", "probability")
 """Titles that an argument may have, if a declaration or the rules call it so."""
 
 
+_MOST_KNOWN: Final = 1000
+"""Of so many tables it is known at most what they are: each file has a name of its own."""
 _IN_ORDER: Final = "cernis.arguments"
 _UNSAID: Final = ("open", INDEX)
 """Columns of which nothing is said when they are not used."""
@@ -90,7 +92,14 @@ def table_form(
     a column `value` is its value. If records have ids, they are in the column of that title. The
     arguments of rows that are `listed` are in their order, whatever columns are called.
     """
-    return _Matching(name, titles, shapes, source, ids, listed).result()
+    key = (name, tuple(titles), source, ids, listed)
+    known = shapes.table_forms.get(key)
+    if known is None:
+        known = _Matching(name, titles, shapes, source, ids, listed).result()
+        if len(shapes.table_forms) >= _MOST_KNOWN:
+            shapes.table_forms.clear()
+        shapes.table_forms[key] = known
+    return known
 
 
 def mapped_form(name: str, titles: Titles, shapes: Shapes) -> TableForm:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from typing import TYPE_CHECKING
 
 from cernis.check.catalogue import EventEntry, FluentEntry
 from cernis.check.checker import Checked
@@ -14,6 +15,9 @@ from cernis.records.column_names import NO_NAMES, ColumnNames
 from cernis.records.declared_values import NUMBERS
 from cernis.records.record_columns import RecordForm, RecordKind
 from cernis.syntax.tree import Compound, Term
+
+if TYPE_CHECKING:
+    from cernis.records.column_titles import TableForm
 
 
 class Shapes:
@@ -40,6 +44,8 @@ class Shapes:
                 own.append((relation, fluent.shape))
             else:
                 self._defined.add(relation.name)
+        self.table_forms: dict[tuple[object, ...], TableForm] = {}
+        """What tables are, by their names and the titles of their columns."""
         self._known: dict[tuple[str, int], RecordForm | str | None] = {}
         self._texts: dict[RecordForm, list[bool]] = {}
         self._numbers: dict[RecordForm, list[str]] = {}
@@ -88,7 +94,7 @@ class Shapes:
         if names == self.names:
             return self
         other = copy(self)
-        other.names = names
+        other.names, other.table_forms = names, {}
         return other
 
     @property

@@ -77,16 +77,17 @@ def read_events(
 
 def read_unresolved(
     events: Events, checked: Checked, mapping: str | Path | Mapping[str, Any] | None = None,
-    ids: str | None = None, *, uncertain: bool = False,
+    ids: str | None = None, *, uncertain: bool = False, shapes: Shapes | None = None,
 ) -> Records:  # fmt: skip
     """As `read_events`, with retractions among the records: what they take back came earlier.
 
     `ids` is the title of the column of ids, if records have such; in tuples and text records, the
-    last field is the id.
+    last field is the id. Who reads often gives the `shapes` of the program, which know what earlier
+    tables were.
     """
     if isinstance(events, Records):
         return events
-    gathering = Gathering(Shapes(checked), uncertain=uncertain, ids=ids)
+    gathering = Gathering(shapes or Shapes(checked), uncertain=uncertain, ids=ids)
     _Reader(gathering, mapping, lambda size: None).add(events)
     return gathering.unresolved()
 

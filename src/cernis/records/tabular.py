@@ -59,8 +59,12 @@ def as_table(source: Any) -> pa.Table:
         source = pa.Table.from_batches([source])
     table = source if isinstance(source, pa.Table) else _converted(source)
     # Arrow computes little with views of text, which some libraries hand out.
-    schema = pa.schema([field.with_type(_seen(field.type)) for field in table.schema])
-    return table if schema.equals(table.schema) else table.cast(schema)
+    types = table.schema.types
+    seen = [_seen(kind) for kind in types]
+    if seen == types:
+        return table
+    fields = zip(table.schema, seen, strict=True)
+    return table.cast(pa.schema([field.with_type(kind) for field, kind in fields]))
 
 
 def _converted(source: Any) -> pa.Table:

@@ -34,6 +34,7 @@ from cernis.operators.context.measuring import Measuring, Timing
 from cernis.operators.context.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.records.record_columns import Records
+from cernis.records.record_shapes import Shapes
 from cernis.records.record_sources import Events, read_unresolved
 from cernis.records.seen_forms import see_records
 from cernis.records.times import call_time
@@ -203,7 +204,14 @@ class Session(QueryLoop):
         self.memory.insert(records, retracts=retracts)
 
     def _read(self, events: Events, mapping: str | Path | Mapping[str, Any] | None) -> Records:
-        return read_unresolved(events, self.plan.checked, mapping, self.ids)
+        return read_unresolved(
+            events, self.plan.checked, mapping, self.ids, shapes=self.record_shapes
+        )
+
+    @cached_property
+    def record_shapes(self) -> Shapes:
+        """What records are, by their names and columns."""
+        return Shapes(self.plan.checked)
 
     @property
     def counts(self) -> Counts:

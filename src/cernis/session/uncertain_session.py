@@ -145,7 +145,9 @@ class UncertainSession(Session):
         return rows_by_relation
 
     def _read(self, events: Events, mapping: str | Path | Mapping[str, Any] | None) -> Records:
-        records = read_unresolved(events, self.plan.checked, mapping, uncertain=True)
+        records = read_unresolved(
+            events, self.plan.checked, mapping, uncertain=True, shapes=self.record_shapes
+        )
         for form, part in records.relations.items():
             if part.chances is not None and form.relation not in self.uncertain:
                 doubtful = part.chances < 1
