@@ -41,9 +41,16 @@ class GroundedKeys:
         self._positions = positions
         self._pairs = pairs
         self._filling: int | None = None
+        self._members: dict[tuple[str, int], list[Array]] | None = None
+        """The members of domains by which it was last decided what all keys may have."""
         self._first_alike = first_alike(pairs.values())
         self._fillings = DomainFillings(each.groundings for each in pairs.values())
         self._joining = _JoiningKeys(members, of_keys)
+
+    def begin(self) -> None:
+        """Let another run begin, which fills growing domains again."""
+        self._filling = None if self._filling else self._filling
+        self._joining.begin()
 
     def numbers(self, relation: Relation, arguments: list[Array], length: int) -> Integers:
         """The numbers of the keys of rows of a relation."""
@@ -61,6 +68,9 @@ class GroundedKeys:
         if len(new):
             if not len(self.allowed):
                 self._filling = self._fillings.current(context)
+                self._members = dict(context.background.filled)
+            elif not self._are_members_known(context):
+                self._members = None  # older keys were decided by others
             self.allowed = np.concatenate([self.allowed, self._allowed_words(new, context)])
         return new
 
@@ -73,6 +83,9 @@ class GroundedKeys:
         if current == self._filling:
             return np.empty(0, np.int64)
         is_first, self._filling = self._filling is None, current
+        if self._are_members_known(context):
+            return np.empty(0, np.int64)
+        self._members = dict(context.background.filled)
         numbers = np.arange(len(self.allowed))
         if self._fillings.only_grow(context) and not (may_have_left or is_first):
             numbers = numbers[self.allowed != _ALL_BITS]
@@ -80,6 +93,17 @@ class GroundedKeys:
         changed = np.flatnonzero(words != self.allowed[numbers])
         self.allowed[numbers] = words
         return np.asarray(numbers[changed], np.int64)
+
+    def _are_members_known(self, context: Context) -> bool:
+        """Are the members of all domains those by which it was decided what keys may have?"""
+        filled, known = context.background.filled, self._members
+        return (
+            known is not None
+            and filled.keys() == known.keys()
+            and all(
+                all(map(np.array_equal, columns, known[key])) for key, columns in filled.items()
+            )
+        )
 
     def _allowed_words(self, numbers: Integers, context: Context) -> Words:
         """The pairs that each of some keys may have."""

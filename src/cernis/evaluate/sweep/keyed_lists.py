@@ -98,7 +98,9 @@ class KeyedLists:
         self.latest: LaneChanges | None = None
         self.registers: RegisterValues | None = None
         """Lists have none."""
-        self.keys = ListKeys(program, context)
+        memo = context.background.memo
+        self.keys: ListKeys = memo.once("keys", program, lambda: ListKeys(program, context))
+        self.keys.begin()
         self._feedings: list[_Feeding] = []
         self._linked_feedings: list[_Feeding] = []
         self._numbered: list[ListSource] = []
@@ -221,6 +223,7 @@ class KeyedLists:
         context: Context,
     ) -> LaneChanges:  # fmt: skip
         changed = self.keys.update_groundings(context, may_have_left)
+        changed = changed[changed < self.walk.key_count]
         if len(changed):
             self.walk.set_allowed(changed, self.keys.allowed[changed])
         self._add_keys(context)
@@ -230,8 +233,9 @@ class KeyedLists:
         return self.latest
 
     def _add_keys(self, context: Context) -> None:
-        """Tell the walk of keys that are new."""
-        new = self.keys.new_keys(context)
+        """Tell the walk of keys that are new to it."""
+        self.keys.update(context)
+        new = np.arange(self.walk.key_count, len(self.keys.allowed))
         if len(new):
             conditions = self.keys.conditions(new, context)
             targets = self._targets.of(new, self.of_keys)

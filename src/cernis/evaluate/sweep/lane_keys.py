@@ -63,8 +63,7 @@ class LaneKeys(GroundedKeys):
 
     def begin(self) -> None:
         """Let another run begin, which fills growing domains again."""
-        self._filling = None if self._filling else self._filling
-        self._joining.begin()
+        super().begin()
         self._initial_filling = None
 
     def update(self, context: Context) -> None:

@@ -166,7 +166,7 @@ class RecordConditions:
         return position == len(self._domains) or self._domains[position] is None
 
     def _sort(self, step: PointOperator) -> None:
-        names = _names_of(step)
+        names = names_of(step)
         known = names & self._depends.keys()
         places = frozenset().union(*(self._depends[name] for name in known))
         if len(places) <= 1 and not any(map(self._is_number, places)):
@@ -200,7 +200,7 @@ class RecordConditions:
         if rows.length > 1:
             raise UnfitProgramError
         self.are_constant = self.are_constant and rows.length == 1
-        for name in _names_of(step) & rows.columns.keys():
+        for name in names_of(step) & rows.columns.keys():
             column = rows.columns[name]
             first = column.expanded(rows.length)[:1]
             if len(first):
@@ -211,7 +211,7 @@ class RecordConditions:
         compared = {name for step in self.numeric for name in names_in(step)}
         for table in self.by_code.values():
             table.constants = self.constants
-            bound = {name for step in table.steps for name in _names_of(step)}
+            bound = {name for step in table.steps for name in names_of(step)}
             table.needed = sorted(
                 name
                 for name in compared & (bound | {table.variable})
@@ -226,7 +226,7 @@ class RecordConditions:
                     self.by_code[place] = CodeTable(place, domain, name, needed=[name])
 
 
-def _names_of(step: PointOperator) -> set[str]:
+def names_of(step: PointOperator) -> set[str]:
     """The variables that a step asks for or binds."""
     computed = {part.variable for part in parts_of(step) if isinstance(part, Compute)}
     return (set(names_in(step)) | computed) - {"_"}
