@@ -3,6 +3,7 @@
 import numpy as np
 
 from cernis.evaluate.sweep.lane_state import LaneState
+from cernis.evaluate.sweep.lane_storage import KnownTransitions
 from cernis.kernels.sweep.key_calendar import NEVER
 from cernis.kernels.sweep.lane_tables import LaneTables
 from tests.fuzz.lanes import rows_of
@@ -47,6 +48,23 @@ def test_an_interval_keeps_its_start_when_its_record_is_forgotten() -> None:
     state.update(0, 10)
     assert rows_of(state.update(50, 60).come) == []
     assert rows_of(state.intervals()) == [(0, 0, 6, NEVER)]
+
+
+def test_a_run_goes_on_with_the_transitions_of_one_that_has_ended() -> None:
+    known, tables = KnownTransitions(), switch(delay=7)
+    answers = []
+    for count in (40, 40, 3):
+        assert known.is_free
+        state = LaneState(tables, known=known)
+        assert not known.is_free
+        state.add_keys(np.zeros(count, np.uint64), np.full(count, ALL_ALLOWED, np.uint64))
+        change(state, *((key, 5 + key, ON if key % 3 else OFF) for key in range(count)))
+        change(state, *((key, 9 + key, OFF) for key in range(0, count, 2)))
+        first = rows_of(state.update(0, 30).come)
+        answers.append((first, rows_of(state.update(20, 90).come), rows_of(state.intervals())))
+        del state
+    assert answers[0] == answers[1]
+    assert [row for row in answers[0][0] if row[1] < 3] == answers[2][0]
 
 
 def test_what_is_due_happens_without_records() -> None:

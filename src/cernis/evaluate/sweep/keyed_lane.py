@@ -19,6 +19,7 @@ from cernis.evaluate.sweep.lane_state import (
     LaneState,
     ValueIntervals,
 )
+from cernis.evaluate.sweep.lane_storage import KnownTransitions
 from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.kernels.array_types import Matrix
 from cernis.kernels.sweep.lane_tables import BREAK, INITIATION, LaneTables
@@ -44,7 +45,9 @@ class KeyedLane:
         """How many conflicts there are since the lane began."""
         start = context.window.start if start is None else start
         self.registers = RegisterValues(lane, context.encoding) if lane.registers else None
-        self.walk = LaneState(tables_of(lane, context, self.registers), start)
+        tables = tables_of(lane, context, self.registers)
+        known: KnownTransitions = memo.once(("transitions", tables.ties), lane, KnownTransitions)
+        self.walk = LaneState(tables, start, known=known if known.is_free else None)
         self.latest: LaneChanges | None = None
         """What the last query has changed."""
 

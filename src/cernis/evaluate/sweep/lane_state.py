@@ -15,7 +15,12 @@ import numpy as np
 
 from cernis.errors import InternalError
 from cernis.evaluate.sweep.change_batches import NO_PAYLOAD, NO_TAGS, ChangeBatch, joined
-from cernis.evaluate.sweep.lane_storage import LONGEST_WINDOW, LaneStorage, twice_as_long
+from cernis.evaluate.sweep.lane_storage import (
+    LONGEST_WINDOW,
+    KnownTransitions,
+    LaneStorage,
+    twice_as_long,
+)
 from cernis.kernels.array_types import Array, Booleans, Floats, Integers, Matrix, Tags, Words
 from cernis.kernels.sweep import (
     keyed_log,
@@ -90,8 +95,11 @@ class LaneState(LaneStorage):
     taken back by one of its time, fired word and tag.
     """
 
-    def __init__(self, tables: LaneTables, start: int = 0, has_tags: bool = False) -> None:
-        super().__init__(tables, start, has_tags)
+    def __init__(
+        self, tables: LaneTables, start: int = 0, has_tags: bool = False,
+        known: KnownTransitions | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(tables, start, has_tags, known)
         self._batches: list[ChangeBatch] = []
         open_bits = self._registers.open_bits
         if open_bits and int(tables.reported) & ~open_bits > open_bits & -open_bits:

@@ -6,6 +6,9 @@ of words are used up, or when times lie too far apart.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from weakref import ref
+
 import numpy as np
 
 from cernis.errors import InternalError
@@ -18,17 +21,54 @@ from cernis.kernels.sweep.lane_memo import LINE_SIZE, MEMO_SIZE
 from cernis.kernels.sweep.lane_rows import TIME_BITS, WIDE_COLUMNS
 from cernis.kernels.sweep.lane_tables import MOST_BITS, LaneTables, packed
 from cernis.kernels.sweep.registers.register_tables import ROOM
-from cernis.kernels.sweep.word_ids import HASH_BITS, MOST_IDS, intern_fired, intern_states
+from cernis.kernels.sweep.word_ids import (
+    FIRED,
+    HASH_BITS,
+    MOST_IDS,
+    STATES,
+    intern_fired,
+    intern_states,
+)
 
 _COUNTS = 64
 LONGEST_WINDOW = 2**TIME_BITS - 2
 """In units of time: as long as times fit narrow rows."""
 
 
+class KnownTransitions:
+    """The words that a lane has met, with their ids, and what is remembered of transitions.
+
+    They follow from the lane's tables alone, so the next run over the same lane goes on with them.
+    """
+
+    def __init__(self) -> None:
+        self.counts = np.zeros(_COUNTS, np.int64)
+        self.state_words = np.zeros(2 * (MOST_IDS + 1), np.uint64)
+        self.state_ids = np.zeros(1 << HASH_BITS, np.int32)
+        self.fired_words = np.zeros(MOST_IDS + 1, np.uint64)
+        self.fired_ids = np.zeros(1 << HASH_BITS, np.int32)
+        self.memo = np.zeros(LINE_SIZE * MEMO_SIZE, np.uint64)
+        self._user: Callable[[], LaneStorage | None] = lambda: None
+
+    @property
+    def is_free(self) -> bool:
+        """Does no lane go on with them, and are there ids for as many words again?"""
+        used = max(int(self.counts[STATES]), int(self.counts[FIRED]))
+        return self._user() is None and 2 * used < MOST_IDS
+
+    def begin(self, user: LaneStorage) -> None:
+        """Let a lane begin that has no rows yet."""
+        self._user = ref(user)
+        self.counts[FIRED + 1 :] = 0
+
+
 class LaneStorage:
     """The rows and states of a lane's keys, in arrays that grow."""
 
-    def __init__(self, tables: LaneTables, start: int = 0, has_tags: bool = False) -> None:
+    def __init__(
+        self, tables: LaneTables, start: int = 0, has_tags: bool = False,
+        known: KnownTransitions | None = None,
+    ) -> None:  # fmt: skip
         if has_tags and tables.registers.register_count:
             registers = tables.registers._replace(payloads=tables.registers.payloads + 1)
             tables = tables._replace(registers=registers)  # the tag is one more value beside rows
@@ -45,7 +85,7 @@ class LaneStorage:
         self._slots[reported] = np.arange(len(reported))
         self._slot_count = len(reported)
         self._is_wide = False
-        self._make_machine()
+        self._make_machine(known or KnownTransitions())
         self._make_keys()
         self._make_scratch()
 
@@ -56,13 +96,12 @@ class LaneStorage:
 
     # -- arrays ------------------------------------------------------------------------------
 
-    def _make_machine(self) -> None:
-        self._counts = np.zeros(_COUNTS, np.int64)
-        self._state_words = np.zeros(2 * (MOST_IDS + 1), np.uint64)
-        self._state_ids = np.zeros(1 << HASH_BITS, np.int32)
-        self._fired_words = np.zeros(MOST_IDS + 1, np.uint64)
-        self._fired_ids = np.zeros(1 << HASH_BITS, np.int32)
-        self._memo = np.zeros(LINE_SIZE * MEMO_SIZE, np.uint64)
+    def _make_machine(self, known: KnownTransitions) -> None:
+        known.begin(self)
+        self._counts = known.counts
+        self._state_words, self._state_ids = known.state_words, known.state_ids
+        self._fired_words, self._fired_ids = known.fired_words, known.fired_ids
+        self._memo = known.memo
         self._numbers = np.concatenate([np.zeros(ROOM), self._registers.constants])
         nothing = np.zeros(1, np.uint64)
         self._intern_fired(nothing)  # what fires nothing has the id 0
