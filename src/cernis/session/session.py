@@ -94,7 +94,8 @@ class Session(QueryLoop):
         self.epoch = epoch
         self.dated = False
         """Has any time of the input been a date or time, and not a whole number?"""
-        self.records_met = RecordNumbers(0, 0, 0)
+        self._new_and_late = (0, 0)
+        """The numbers of records that the last query has met that were new, and that were late."""
         self.timing: Timing | None = None
         """Where the time that strata take is entered, if it is to be measured."""
         self.is_revised = False
@@ -346,7 +347,7 @@ class Session(QueryLoop):
         If the window begins after the last query, that query has seen nothing of the window, and
         everything is evaluated from scratch.
         """
-        self.records_met = self._numbers_of(query_input)
+        self._new_and_late = self._numbers_of(query_input)
         window = query_input.window
         has_gap = window.forgotten > window.edge
         has_points = bool(self.plan.listed_input) and self.memory.has_points
@@ -359,7 +360,12 @@ class Session(QueryLoop):
         if is_confined != self.is_incremental:
             self.go_on(None if self.last is None else self.hand_over(), is_confined)
 
-    def _numbers_of(self, query_input: QueryInput) -> RecordNumbers:
+    @property
+    def records_met(self) -> RecordNumbers:
+        """The numbers of records that the last query has met."""
+        return RecordNumbers(len(self.memory), *self._new_and_late)
+
+    def _numbers_of(self, query_input: QueryInput) -> tuple[int, int]:
         admitted = query_input.admitted
         changed = sum(len(change.added) + len(change.removed) for change in admitted.values())
         late = 0
@@ -367,7 +373,7 @@ class Session(QueryLoop):
             times = [change.added.columns[0] for change in admitted.values()]
             late = sum(int(np.count_nonzero(part <= self.last)) for part in times)
             late += sum(len(change.removed) for change in admitted.values())
-        return RecordNumbers(len(self.memory), changed - late, late)
+        return changed - late, late
 
     def _leave_walk(self) -> None:
         """Evaluate by columns from now on, since the input has become what cannot be walked.

@@ -45,6 +45,8 @@ class BitColumns:
     ) -> None:  # fmt: skip
         self.relation = relation
         self.numbers = places
+        self.mask = sum(1 << place for place in places)
+        """The bits that are about the relation."""
         self._keys = keys
         self._is_own = np.zeros(MOST_BITS, np.bool_)
         self._is_own[places] = True

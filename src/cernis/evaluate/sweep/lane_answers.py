@@ -186,17 +186,30 @@ class LaneAnswers:
 
     def changes(self, changes: LaneChanges) -> Iterator[tuple[Relation, RelationChange]]:
         """The changes of a query, by relation, of those that have any."""
+        gone = _bits_in(changes.gone.bits, changes.values_gone.bits)
+        come = _bits_in(changes.come.bits, changes.values_come.bits)
         for columns in self._fluents:
-            removed = self._rows(columns, changes.gone, changes.values_gone)
-            added = self._rows(columns, changes.come, changes.values_come)
-            if len(removed) or len(added):
+            if columns.mask & (gone | come):
+                removed = self._rows(columns, changes.gone, changes.values_gone)
+                added = self._rows(columns, changes.come, changes.values_come)
                 yield columns.relation, RelationChange(removed, added)
+        signals = _bits_in(changes.signals_gone.bits, changes.signals_come.bits)
         for columns in self._events:
-            removed, added = (
-                _event_rows(columns, each) for each in (changes.signals_gone, changes.signals_come)
-            )
-            if len(removed) or len(added):
+            if columns.mask & signals:
+                removed, added = (
+                    _event_rows(columns, each)
+                    for each in (changes.signals_gone, changes.signals_come)
+                )
                 yield columns.relation, RelationChange(removed, added)
+
+
+def _bits_in(one: Integers, other: Integers) -> int:
+    """The bits that some rows are of, as one number."""
+    return _word_of(one) | _word_of(other)
+
+
+def _word_of(bits: Integers) -> int:
+    return int(np.bitwise_or.reduce(np.uint64(1) << bits.astype(np.uint64)))
 
 
 def left_over(
