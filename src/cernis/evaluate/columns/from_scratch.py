@@ -46,6 +46,10 @@ class StageLinks(Protocol):
     The courses of uncertain fluents are handed on, too.
     """
 
+    @property
+    def passed_on(self) -> frozenset[Relation]:
+        """The relations of the stage that later stages read."""
+
     def enter(self, context: Context, courses: dict[Relation, Courses]) -> None:
         """Put the tables of earlier stages into the context, before a query is evaluated."""
 

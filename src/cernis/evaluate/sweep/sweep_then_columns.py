@@ -81,6 +81,7 @@ class SweepThenColumns(FromScratch):
     ) -> None:  # fmt: skip
         super().__init__(plan, memory, domains, tick, links, plan.walked)
         self._keeps_answers = keeps_answers
+        self._shown = self.strata.reads | (frozenset() if links is None else links.passed_on)
         self._walked: list[_Walked] = []
         self._linked: list[LinkedWalk] = []
 
@@ -121,7 +122,7 @@ class SweepThenColumns(FromScratch):
             if self._keeps_answers:
                 walked.answers.keep(changes)
             conflicts += walked.part.conflicts(context)
-            if self._links is not None or self._is_read(walked):
+            if not self._shown.isdisjoint(walked.part.definitions):
                 self._show(walked, is_first, context)
         return conflicts + super().update(query_input)
 
@@ -158,18 +159,13 @@ class SweepThenColumns(FromScratch):
             return LinkedWalk(program, context)
         return resumed_walk(program, handover, self._memory, context)
 
-    def _is_read(self, walked: _Walked) -> bool:
-        """Do columns read what a lane or a list defines?"""
-        return not self.strata.reads.isdisjoint(walked.part.definitions)
-
     def _show(self, walked: _Walked, is_first: bool, context: Context) -> None:
-        """Let columns see what was found in the window: at first, all that has come."""
+        """Let columns and later stages see what was found: at first, all that has come."""
         changes = walked.part.latest
         assert changes is not None
         intervals = changes.come if is_first else walked.part.intervals()
         values = changes.values_come if is_first else walked.part.value_intervals()
-        wanted = self.strata.reads if self._links is None else None
-        context.relations.fluents |= dict(walked.answers.fluents(intervals, values, wanted))
+        context.relations.fluents |= dict(walked.answers.fluents(intervals, values, self._shown))
         if walked.answers.has_events:
             points = changes.signals_come if is_first else walked.part.signals()
             context.relations.events |= dict(walked.answers.events(points))

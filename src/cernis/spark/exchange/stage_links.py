@@ -45,7 +45,7 @@ class BucketLinks:
     ) -> None:  # fmt: skip
         self._earlier = tuple(earlier)
         self._uncertain = uncertain
-        self._later = later
+        self.passed_on = later
         self.begin(())
 
     def begin(self, outputs: Iterable[StageOutput]) -> None:
@@ -53,7 +53,7 @@ class BucketLinks:
         parts: OutputParts = {}
         for output in outputs:
             parts.setdefault((output.relation, output.kind), []).append(output)
-        self.harvest = Harvest(self._later)
+        self.harvest = Harvest(self.passed_on)
         self.number = 0
         self.put_in(parts)
 
