@@ -158,8 +158,6 @@ REACHED: dict[str, str] = {
     "session.saved.column_shapes": "fuzz/test_saved_states.py",
     "session.saved.course_shapes": "session/test_uncertain_session.py",
     "session.saved.saved_courses": "session/test_uncertain_session.py",
-    "session.saved.saved_shapes": "fuzz/test_saved_states.py",
-    "session.saved.tree_shapes": "fuzz/test_saved_states.py",
     "spark.batch.answer_rows": "spark/batch/test_batch_run.py",
     "spark.batch.single_task": "spark/batch/test_batch_run.py",
     "spark.batch.spark_pipeline": "spark/batch/test_batch_run.py",

@@ -125,7 +125,7 @@ class Session(QueryLoop):
         self.memory.future = self.future
         self.population = Population(self.plan.checked.definitions)
         self.may_walk = self.memory.defers = self._can_walk()
-        self.may_be_incremental = self.incremental is not False and KeyedColumns.fits(self.layout)
+        self.may_be_incremental = self._can_confine_news()
         self.evaluator = self._make_evaluator(self.may_be_incremental and not self.may_walk)
 
     def _make_evaluator(self, is_incremental: bool) -> Evaluator:
@@ -141,6 +141,10 @@ class Session(QueryLoop):
         """
         is_certain = self.incremental is None and self.uncertain_input is None
         return is_certain and can_walk(self.plan, self.tick, self.ties)
+
+    def _can_confine_news(self) -> bool:
+        """Can news be confined to keys, so that only these are evaluated?"""
+        return self.incremental is not False and KeyedColumns.fits(self.layout)
 
     def stop_walking(self) -> None:
         """Evaluate by columns from now on; what was evaluated so far is forgotten."""

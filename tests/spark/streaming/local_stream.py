@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from cernis.session.settings import settings
 from cernis.spark.exchange.batch_job import Job, job_of
 from cernis.spark.exchange.exchange_rows import SCHEMA, batches
 from cernis.spark.streaming.bucket_store import Checkpoint
+from cernis.spark.streaming.live_buckets import LiveBuckets
 from cernis.spark.streaming.stream_input import Input, RowKind, read
 from cernis.spark.streaming.stream_job import StreamJob, packed
 from cernis.spark.streaming.stream_query import outcome_of
@@ -47,6 +48,10 @@ class LocalStream:
     state: int = -1
     clock: int | None = None
     told: dict[str, Any] = field(default_factory=dict)
+    live: LiveBuckets = field(default_factory=LiveBuckets)
+    """The buckets that the worker keeps; a new one has none."""
+    tries: Callable[[], Sequence[LiveBuckets]] | None = None
+    """The workers that evaluate a bucket, one after the other; what the last one gives counts."""
 
     @cached_property
     def batch_job(self) -> Job:
@@ -76,15 +81,19 @@ class LocalStream:
             found = read([own], job.input, reader, job.job.loaded.shapes)
             rows += batches(packed(found, job))
         for step in job.steps:
-            rows = [
-                out for own in by_bucket(rows, self.buckets) for out in evaluate(own, job, step)
-            ]
+            rows = [out for own in by_bucket(rows, self.buckets) for out in self._step(own, step)]
         changes, self.told = outcome_of(pa.Table.from_batches(rows, SCHEMA), job.schema)
         self.state = self.batch
         self.batch += 1
         self.clock = self.told["clock"]
         found_changes: list[dict[str, Any]] = changes.to_pylist()
         return found_changes
+
+    def _step(self, rows: list[pa.RecordBatch], step: int) -> list[pa.RecordBatch]:
+        """What a step gives for a bucket, in the worker that does it last."""
+        workers = [self.live] if self.tries is None else self.tries()
+        found = [list(evaluate(rows, self.job, step, live)) for live in workers]
+        return found[-1]
 
 
 def by_bucket(rows: list[pa.RecordBatch], buckets: int) -> Iterator[list[pa.RecordBatch]]:

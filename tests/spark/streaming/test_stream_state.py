@@ -10,6 +10,7 @@ import pytest
 
 from cernis.errors import DataError
 from cernis.spark.streaming import stream_state
+from cernis.spark.streaming.live_buckets import LiveBuckets
 from tests.spark.streaming.local_stream import LocalStream, stream_of
 from tests.spark.streaming.test_local_stream import as_changes
 
@@ -58,6 +59,7 @@ def test_a_newer_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with monkeypatch.context() as patch:
         patch.setattr(stream_state, "LAYOUT", replace(stream_state.LAYOUT, format=99))
         run(own, BATCHES)
+    own.live = LiveBuckets()
     with pytest.raises(DataError, match="bucket 0 of stage 1 cannot be used: it has format 99"):
         own.take(LATER[0])
 
@@ -69,6 +71,7 @@ def test_a_part_that_is_none_names_the_bucket(
     with monkeypatch.context() as patch:
         patch.setattr(stream_state, "packed", lambda *_: (b"print('harm')\n", {}))
         own.take(BATCHES[0])
+    own.live = LiveBuckets()
     with pytest.raises(DataError, match="bucket 0 of stage 1 cannot be used: it is no state"):
         own.take(BATCHES[1])
 

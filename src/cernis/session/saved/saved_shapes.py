@@ -442,12 +442,18 @@ def _clock_fits(tree: Tree) -> str | None:
     return None
 
 
+MOST_REPLAYED: Final = 16
+"""So many queries may be answered again when the session of a bucket is restored."""
+
+_LOGGED = Parts((COUNT, Whole(0, MOST_REPLAYED), COUNT, TextShape()))
+
 STANDING: Final = Table(
     {
         "start": Maybe(TIME), "time": Maybe(TIME), "query": Maybe(TIME),
-        "forms": Listed(FORM), "held": COUNT, "open_intervals": COUNT,
+        "forms": Listed(FORM), "held": COUNT, "open_intervals": COUNT, "log": Listed(_LOGGED),
     },
     (_clock_fits,),
+    optional=frozenset({"log"}),
 )  # fmt: skip
 """How far a bucket has come."""
 

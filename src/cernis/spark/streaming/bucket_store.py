@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -78,9 +79,9 @@ class BucketStore:
     def _bucket_folder(self) -> Path:
         return self.folder / f"{self.step:02}-{self.bucket:05}"
 
-    def places(self, version: int) -> dict[str, PartPlace]:
-        """The places of the parts of a version; a DataError if its head cannot be read."""
-        file = self._bucket_folder / f"{version:012}{_HEAD}"
+    def head(self, version: int) -> bytes:
+        """The head of a version, with the checksums of all its parts; a DataError if it is none."""
+        file = self._head_file(version)
         try:
             with file.open("rb") as stream:
                 first = stream.readline()
@@ -89,11 +90,23 @@ class BucketStore:
             raise self._broken(file, error.strerror or "cannot be read") from error
         if first != _MAGIC:
             raise self._broken(file, "is no state of a stream")
-        head = self._head(file, second)
+        return second
+
+    def places(self, version: int) -> dict[str, PartPlace]:
+        """The places of the parts of a version; a DataError if its head cannot be read."""
+        file = self._head_file(version)
+        head = self._head(file, self.head(version))
         complaint = _PLACES.complaint(head, "its head")
         if complaint is not None:
             raise self._broken(file, f"has a damaged head: {complaint}")
         return {name: PartPlace(*place) for name, place in head["parts"].items()}
+
+    def digest(self, version: int) -> str:
+        """A digest of a version: of the checksums of all its parts."""
+        return blake2b(self.head(version), digest_size=12).hexdigest()
+
+    def _head_file(self, version: int) -> Path:
+        return self._bucket_folder / f"{version:012}{_HEAD}"
 
     def _head(self, file: Path, line: bytes) -> dict[str, Any]:
         check, _, text = line.partition(b" ")

@@ -40,15 +40,14 @@ class StageSession(Session):
 
     evaluator: FromScratch
     _uncertain_fluents: frozenset[Relation] = frozenset()
+    open_intervals = 0
+    """How many intervals of all fluents were open at the last query."""
 
     def __init__(self, plan: Plan, job: StreamJob, step: int | None, bucket: int) -> None:
         """The session of a stage and a bucket; without a step, of all stages."""
         self._place(job, step, bucket)
         settings = job.job.settings
-        super().__init__(
-            plan, job.window, job.step, None, settings.tick, settings.ties, job.policy,
-            incremental=False,
-        )  # fmt: skip
+        super().__init__(plan, job.window, job.step, None, settings.tick, settings.ties, job.policy)
 
     def _place(self, job: StreamJob, step: int | None, bucket: int) -> None:
         """Set the stage and the bucket, and the relations that link it to other stages."""
@@ -106,11 +105,12 @@ class StageSession(Session):
         return np.asarray(Spread(self._buckets).of(columns, length) == self._bucket)
 
     def _can_walk(self) -> bool:
-        """No: a bucket is restored for each micro-batch, and lanes would be walked again."""
-        return False
+        """Can all definitions be walked? What earlier stages derive is no record to be walked."""
+        return not self._earlier and super()._can_walk()
 
-    def choose_evaluator(self, query_input: QueryInput) -> None:
-        """Nothing: a bucket is evaluated from scratch, and does not count what has changed."""
+    def _can_confine_news(self) -> bool:
+        """No: what is evaluated by columns is evaluated from scratch."""
+        return False
 
     def stage_links(self) -> BucketLinks:
         """The links with other stages, which are used at each query."""
@@ -142,11 +142,21 @@ class StageSession(Session):
         columns = [output.columns[position] for position in key]
         return output.take(np.flatnonzero(self._is_mine(columns, len(output))))
 
-    @property
-    def open_intervals(self) -> int:
-        """How many intervals were open at the last query."""
-        ends = [rows.columns[1] for rows in self.evaluator.reported.values()]
-        return sum(int(np.count_nonzero(column == INFINITY)) for column in ends)
+    def changes_to_report(self, query_input: QueryInput) -> AnswerChanges:
+        """The changes of all rows; counts the intervals that are open."""
+        changes = super().changes_to_report(query_input)
+        for relation, change in changes.items():
+            if relation in self.plan.roles.defined:
+                self.open_intervals += _open(change.added) - _open(change.removed)
+        return changes
+
+    def answer_again(self, queries: int) -> None:
+        """Answer some queries again, as they were answered when they were due."""
+        for _ in range(queries):
+            assert self.last is not None
+            self.query(self.last + (self.step or 0))
+        self.taken_out()
+        self.counted()
 
 
 class UncertainStageSession(StageSession, UncertainSession):
@@ -177,12 +187,6 @@ class UncertainStageSession(StageSession, UncertainSession):
         feed.settled = {r: change.added for r, change in self._owned(nothing).items()}
         return feed
 
-    @property
-    def open_intervals(self) -> int:
-        """How many intervals of uncertain fluents were open at the last query."""
-        ends = [rows.columns[1] for rows in self.likely().values()] if self.last else []
-        return sum(int(np.count_nonzero(column == INFINITY)) for column in ends)
-
 
 class CausedStageSession(StageSession, SessionWithCauses):
     """Recognises all relations in one bucket, by a traced program, and names causes."""
@@ -194,6 +198,11 @@ class CausedStageSession(StageSession, SessionWithCauses):
         assert job.traced is not None
         self.traced = job.traced
         super().__init__(plan, job, step, bucket)
+
+
+def _open(rows: StoredRows) -> int:
+    """How many of some intervals are open."""
+    return int(np.count_nonzero(rows.columns[1] == INFINITY))
 
 
 def table_of(feed: Feed) -> pa.Table:

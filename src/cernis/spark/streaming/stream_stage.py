@@ -24,21 +24,28 @@ from cernis.spark.exchange.exchange_rows import LAST, Kind, Row, batches
 from cernis.spark.exchange.inbox import others, rows_for
 from cernis.spark.exchange.sending import targets_of
 from cernis.spark.exchange.stage_output import StageOutput, unpacked
+from cernis.spark.streaming.bucket_progress import BucketProgress
+from cernis.spark.streaming.live_buckets import LIVE, LiveBuckets
 from cernis.spark.streaming.stream_clock import Bounds, Clock, InputReport, set_aside_outside
 from cernis.spark.streaming.stream_demands import DemandedRows, Demands, unpacked_demand
 from cernis.spark.streaming.stream_job import StreamJob
 from cernis.spark.streaming.stream_session import table_of
-from cernis.spark.streaming.stream_state import BucketProgress, BucketState
+from cernis.spark.streaming.stream_state import BucketState
 
 
-def evaluate(rows: Iterable[pa.RecordBatch], job: StreamJob, step: int) -> Iterator[pa.RecordBatch]:
-    """A step over the rows of its bucket. Rows for later steps pass through."""
+def evaluate(
+    rows: Iterable[pa.RecordBatch], job: StreamJob, step: int, live: LiveBuckets = LIVE
+) -> Iterator[pa.RecordBatch]:
+    """A step over the rows of its bucket. Rows for later steps pass through.
+
+    A bucket may be among the live ones of this worker, and is then among them.
+    """
     inbox = StreamInbox()
     for batch in rows:
         inbox.take(batch, step)
         yield from others(batch, step)
     if inbox.bucket is not None:
-        yield from batches(Bucket(job, step, inbox.bucket, inbox).rows())
+        yield from batches(Bucket(job, step, inbox.bucket, inbox, live).rows())
 
 
 @dataclass(slots=True)
@@ -114,13 +121,14 @@ class Bucket:
     step: int
     bucket: int
     inbox: StreamInbox
+    live: LiveBuckets
 
     def rows(self) -> Iterator[Row]:
         """All rows that the step gives."""
         yield from self._report_sent_on()
         if not (self.job.is_whole or self.job.routes.is_in_charge(self.step, self.bucket)):
             return
-        state = BucketState(self.job, self.step, self.bucket)
+        state = BucketState(self.job, self.step, self.bucket, self.live)
         progress = state.progress
         clock = progress.clock.heard(self.inbox.report, self.job)
         bounds = self.inbox.report.bounds(self.job)
@@ -135,7 +143,7 @@ class Bucket:
             yield from self._answered(state, clock, due, demands, records)
         else:
             state.put_waiting(records)
-            sizes = state.leave(replace(progress, clock=clock))
+            sizes = state.leave(replace(progress, clock=clock), demands)
             yield Row(self.bucket, LAST, Kind.REPORT, {
                 "held": progress.held, "kept": progress.kept,
                 "open_intervals": progress.open_intervals, "queries": 0,
@@ -160,12 +168,11 @@ class Bucket:
         yield Row(self.bucket, LAST, Kind.ANSWER, changes.packed())
         counts = session.counted()
         times.append(time.process_time())
-        state.put_session(session)
+        state.put_session(session, records, len(due))
         progress = BucketProgress(
             clock.after(due), len(session), session.open_intervals, session.kept
         )  # fmt: skip
-        sizes = state.leave(progress)
-        session.leave_workspace()
+        sizes = state.leave(progress, demands, session)
         times.append(time.process_time())
         restoring, evaluating, saving = np.diff(times).tolist()
         yield Row(self.bucket, LAST, Kind.REPORT, {

@@ -1,12 +1,16 @@
 """The state of one bucket of one step: read as far as it is needed, and written.
 
 Between queries records only wait. So a micro-batch in which no query is due does not read the
-session at all: it adds its records to the state as a separate part, and writes the time.
+session at all: it adds its records to the state as a separate part, and writes the time. Where
+queries are walked and few records have come, a micro-batch with queries does no more than that,
+either: to restore the session, it is brought up to date by walking on. If the worker still has the
+session, nothing is read.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 from zlib import crc32
 
@@ -16,9 +20,11 @@ from cernis.records.record_columns import Records
 from cernis.session.saved.plain_trees import Layout, Tree, packed, sealed, unpacked
 from cernis.session.saved.saved_shapes import STANDING, check_state, demands_shape, waiting_shape
 from cernis.session.saved.saved_state import FORMAT, content_of, migrated, resume, saved_tree
-from cernis.session.saved.saved_values import form_of, plain_form, plain_records, records_of
+from cernis.session.saved.saved_values import plain_records, records_of
 from cernis.session.saved.tree_shapes import Shape, check
+from cernis.spark.streaming.bucket_progress import BucketProgress, LoggedBatch
 from cernis.spark.streaming.bucket_store import BucketStore, Part, PartPlace
+from cernis.spark.streaming.live_buckets import BucketKey, LiveBucket, LiveBuckets
 from cernis.spark.streaming.stream_clock import Clock
 from cernis.spark.streaming.stream_demands import Demands
 from cernis.spark.streaming.stream_job import StreamJob
@@ -41,51 +47,47 @@ _DEMANDS: Final = "demands"
 _WAITING: Final = "waiting-"
 
 
-@dataclass(frozen=True, slots=True)
-class BucketProgress:
-    """How far a bucket has come: its clock, and the size of its session at the last query."""
-
-    clock: Clock = field(default_factory=Clock)
-    held: int = 0
-    open_intervals: int = 0
-    kept: int = 0
-
-    def tree(self) -> Tree:
-        """It as plain data."""
-        clock = self.clock
-        return {
-            "start": clock.start, "time": clock.time, "query": clock.query,
-            "forms": sorted(plain_form(form) for form in clock.forms), "held": self.held,
-            "open_intervals": self.open_intervals, "kept": self.kept,
-        }  # fmt: skip
-
-    @staticmethod
-    def of(tree: Tree) -> BucketProgress:
-        """It from plain data."""
-        forms = frozenset(form_of(each) for each in tree["forms"])
-        clock = Clock(tree["start"], tree["time"], tree["query"], forms)
-        # States of earlier versions have no number of kept occurrences.
-        return BucketProgress(clock, tree["held"], tree["open_intervals"], tree.get("kept", 0))
-
-
 class BucketState:
     """The state of a bucket as the micro-batch before has written it, and as this one writes it."""
 
-    def __init__(self, job: StreamJob, step: int, bucket: int) -> None:
+    def __init__(
+        self, job: StreamJob, step: int, bucket: int, live: LiveBuckets | None = None
+    ) -> None:
+        """The state of a bucket, which may be among the live ones of this worker."""
         self._job = job
         self._step = step
         self._bucket = bucket
         loaded = job.job.loaded
         self._plan: Plan = loaded.plan if job.is_whole else loaded.plan.stage_plans[step]
         self._store: BucketStore = job.checkpoint.store(step, bucket)
-        self._places: dict[str, PartPlace] = {}
+        self._live = LiveBuckets() if live is None else live
+        self._key: BucketKey = (job.checkpoint.folder, step, bucket)
+        self._places: Mapping[str, PartPlace] = {}
+        self._digest = ""
+        self._left: LiveBucket | None = None
         self.progress = BucketProgress()
         """How far the bucket has come before this micro-batch."""
         if job.previous >= 0:
-            self._places = self._store.places(job.previous)
-            self.progress = self._saved_progress()
+            self._begin()
         self._kept = dict(self._places)
         self._new: dict[str, Part] = {}
+        self._log: tuple[LoggedBatch, ...] = ()
+
+    def _begin(self) -> None:
+        """Begin with the version before, as this worker has left it or as it is read."""
+        self._digest = self._store.digest(self._job.previous)
+        self._left = self._live.take(self._key, self._plan)
+        if self._is_at_hand:
+            assert self._left is not None
+            self._places, self.progress = self._left.places, self._left.progress
+        else:
+            self._places = self._store.places(self._job.previous)
+            self.progress = self._saved_progress()
+
+    @property
+    def _is_at_hand(self) -> bool:
+        """Does this worker have the bucket as the version before says it is?"""
+        return self._left is not None and self._left.digest == self._digest
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -114,6 +116,8 @@ class BucketState:
 
     def demands(self) -> Demands:
         """The rows that other buckets demand."""
+        if self._left is not None and self._is_at_hand:
+            return self._left.demands
         if _DEMANDS not in self._places:
             return Demands()
         with _NamesBucket(self._step, self._bucket):
@@ -121,6 +125,14 @@ class BucketState:
 
     def session(self) -> StageSession:
         """The session, with the records that have waited for the next query."""
+        if self._left is not None:
+            log = () if self._is_at_hand else self.progress.since(self._left.digest)
+            if log is not None:
+                return self._caught_up(self._left.session, log)
+            self._left.end()
+        return self._restored()
+
+    def _restored(self) -> StageSession:
         session = self._new_session()
         if _MAIN in self._places:
             names = [name for name in self._places if not _is_apart(name)]
@@ -129,11 +141,26 @@ class BucketState:
                 version, tree = unpacked(parts[_MAIN], LAYOUT, parts)
                 tree = migrated(version, content_of(version, tree))
                 check_state(tree, session, self._job.likely is not None)
-                if tree["last"] != self.progress.clock.query:
-                    raise DataError("its session and its clock are of different queries")
                 resume(session, tree)
+        logged = {_waiting(each.batch) for each in self.progress.log}
         for name in sorted(name for name in self._places if name.startswith(_WAITING)):
-            session.insert(self._records(name))
+            if name not in logged:
+                # States of earlier versions have no log.
+                session.insert(self._records(name))
+        session = self._caught_up(session, self.progress.log)
+        with _NamesBucket(self._step, self._bucket):
+            if session.last != self.progress.clock.query:
+                raise DataError("its session and its clock are of different queries")
+        session.open_intervals = self.progress.open_intervals
+        return session
+
+    def _caught_up(self, session: StageSession, log: Sequence[LoggedBatch]) -> StageSession:
+        """A session that has taken in the micro-batches of a log."""
+        for each in log:
+            if _waiting(each.batch) in self._places:
+                session.insert(self._records(_waiting(each.batch)))
+            with _NamesBucket(self._step, self._bucket):
+                session.answer_again(each.queries)
         return session
 
     def _records(self, name: str) -> Records:
@@ -168,14 +195,35 @@ class BucketState:
 
     def put_waiting(self, records: Records) -> None:
         """Write records that wait for the next query."""
+        if self._left is not None and self._is_at_hand:
+            self._left.session.insert(records)
+        self._put_records(records, self._logged(records, 0))
+
+    def put_session(self, session: StageSession, records: Records, queries: int) -> None:
+        """Write the session, or only the records that it has taken in, if they are few.
+
+        A session that walks is brought up to date by walking on, so it is not written each time.
+        """
+        batch = self._logged(records, queries)
+        is_there = _MAIN in self._places and session.may_walk
+        if is_there and self.progress.may_log(batch, len(session)):
+            self._put_records(records, batch)
+        else:
+            self._put_whole(session)
+
+    def _logged(self, records: Records, queries: int) -> LoggedBatch:
+        return LoggedBatch(self._job.batch, queries, records.count, self._digest)
+
+    def _put_records(self, records: Records, batch: LoggedBatch) -> None:
         if records.count:
             waiting = [plain_records(part) for part in records.relations.values()]
-            self._put(f"{_WAITING}{self._job.batch:012}", waiting, True)
+            self._put(_waiting(batch.batch), waiting, True)
+        self._log = (*self.progress.log, batch)
 
-    def put_session(self, session: StageSession) -> None:
-        """Write the session, which has taken in all records that waited."""
+    def _put_whole(self, session: StageSession) -> None:
         main, parts = packed(sealed(saved_tree(session)), LAYOUT, _LARGE)
         parts[_MAIN] = main
+        self._log = ()
         self._kept = {
             name: place
             for name, place in self._kept.items()
@@ -192,17 +240,33 @@ class BucketState:
         self._kept.pop(name, None)
         self._new[name] = Part(packed(sealed(tree), LAYOUT)[0], lasting)
 
-    def leave(self, progress: BucketProgress) -> dict[str, int]:
-        """Write the state; gives its size, and how much of that is new."""
+    def leave(
+        self, progress: BucketProgress, demands: Demands, session: StageSession | None = None
+    ) -> dict[str, int]:
+        """Write the state; gives its size, and how much of that is new.
+
+        The session is kept for the next micro-batch.
+        """
+        progress = replace(progress, log=self._log)
         kept = {name: place.check for name, place in self._kept.items() if name != _STANDING}
         parts = kept | {name: crc32(part.content) for name, part in self._new.items()}
         self._put(_STANDING, {**progress.tree(), "parts": parts})
         places = self._store.write(self._job.batch, self._new, self._kept)
         self._store.forget({self._job.previous: self._places, self._job.batch: places})
+        if session is None and self._left is not None and self._is_at_hand:
+            session = self._left.session
+        if session is not None:
+            digest = self._store.digest(self._job.batch)
+            self._live.keep(self._key, LiveBucket(digest, places, progress, demands, session))
         return {
             "state_bytes": sum(place.size for place in places.values()),
             "written_bytes": sum(places[name].size for name in self._new),
         }
+
+
+def _waiting(batch: int) -> str:
+    """The part with the records of a micro-batch."""
+    return f"{_WAITING}{batch:012}"
 
 
 def _is_apart(name: str) -> bool:
