@@ -74,7 +74,7 @@ Future = Annotated[
     str | None, typer.Option(help="How far ahead of the others a record may be; else set aside.")
 ]
 Partitions = Annotated[
-    int | None, typer.Option(help="How many buckets entities are spread over; twice the cores.")
+    int | None, typer.Option(help="How many buckets entities are spread over; as many as cores.")
 ]
 AllowUnused = Annotated[
     bool,

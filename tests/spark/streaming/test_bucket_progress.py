@@ -7,6 +7,7 @@ import pytest
 from cernis.errors import DataError
 from cernis.session.saved.saved_shapes import MOST_REPLAYED, STANDING
 from cernis.session.saved.tree_shapes import check
+from cernis.spark.streaming import bucket_progress
 from cernis.spark.streaming.bucket_progress import BucketProgress, LoggedBatch
 from cernis.spark.streaming.stream_clock import Clock
 
@@ -40,9 +41,12 @@ def test_a_log_goes_on_from_a_version_by_its_digest() -> None:
 
 @pytest.mark.parametrize(
     ("queries", "records", "held", "may"),
-    [(1, 10, 240, True), (1, 11, 240, False), (13, 0, 240, True), (14, 0, 240, False)],
+    [(1, 150, 800, True), (1, 151, 800, False), (13, 0, 800, True), (14, 0, 800, False)],
 )
 def test_few_records_and_queries_are_logged(
-    queries: int, records: int, held: int, may: bool
+    queries: int, records: int, held: int, may: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert PROGRESS.may_log(LoggedBatch(10, queries, records, "d"), held) == may
+    batch = LoggedBatch(10, queries, records, "d")
+    assert PROGRESS.may_log(batch, held) == (queries < 14)
+    monkeypatch.setattr(bucket_progress, "FEW", 0)
+    assert PROGRESS.may_log(batch, held) == may

@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 import cernis
+from cernis.spark.streaming import bucket_progress
 from cernis.spark.streaming.live_buckets import LiveBucket, LiveBuckets
 from cernis.spark.streaming.stream_state import BucketState
 from tests.spark.keyed import PROGRAMS, stream
@@ -59,8 +60,11 @@ class Workers:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_whichever_worker_has_which_bucket(name: str, seed: int, tmp_path: Path) -> None:
+def test_whichever_worker_has_which_bucket(
+    name: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     random = Random(f"workers {name} {seed}")
+    monkeypatch.setattr(bucket_progress, "FEW", random.choice((0, 0, 2000)))
     keyed = PROGRAMS[name]
     lines = stream(keyed, random, 60, retractions=seed % 2 == 0)
     lines = sorted(lines, key=lambda line: arrival(line) + random.choice((0, 0, 0, 5)))

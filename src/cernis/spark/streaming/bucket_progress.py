@@ -11,7 +11,8 @@ from cernis.session.saved.saved_values import form_of, plain_form
 from cernis.spark.streaming.stream_clock import Clock
 
 _SHARE: Final = 4
-"""The records of logged micro-batches are at most one in so many of those of the window."""
+FEW: Final = 2_000
+"""Logged micro-batches have at most one record for `_SHARE` of those in the window, or a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class BucketProgress:
         """May a micro-batch be logged, so that the session with its records is not written?"""
         log = (*self.log, batch)
         queries, records = (sum(each.queries for each in log), sum(each.records for each in log))
-        return queries <= MOST_REPLAYED and records * _SHARE <= held
+        return queries <= MOST_REPLAYED and records <= max(held // _SHARE, FEW)
 
     def since(self, digest: str) -> tuple[LoggedBatch, ...] | None:
         """The micro-batches since a version; None if the log does not go on from that version."""

@@ -51,7 +51,7 @@ class LiveBucket:
     @property
     def size(self) -> int:
         """How much memory it takes, counted in records."""
-        return max(len(self.session) + self.session.waiting, _LEAST_SIZE)
+        return max(self.progress.held, _LEAST_SIZE)
 
     def end(self) -> None:
         """Leave the codes of its values to another session."""

@@ -256,7 +256,7 @@ def _buckets(
         return 1
     if foreign_domains(plan, routes) or not routes.owned:
         return 1
-    return wanted or _partitions_before(folder) or 2 * cores_of(frame.sparkSession)
+    return wanted or _partitions_before(folder) or cores_of(frame.sparkSession)
 
 
 def _partitions_before(folder: Checkpoint) -> int | None:

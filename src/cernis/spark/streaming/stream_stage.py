@@ -168,10 +168,9 @@ class Bucket:
         yield Row(self.bucket, LAST, Kind.ANSWER, changes.packed())
         counts = session.counted()
         times.append(time.process_time())
-        state.put_session(session, records, len(due))
-        progress = BucketProgress(
-            clock.after(due), len(session), session.open_intervals, session.kept
-        )  # fmt: skip
+        held = len(session)
+        state.put_session(session, records, len(due), held)
+        progress = BucketProgress(clock.after(due), held, session.open_intervals, session.kept)
         sizes = state.leave(progress, demands, session)
         times.append(time.process_time())
         restoring, evaluating, saving = np.diff(times).tolist()

@@ -199,14 +199,15 @@ class BucketState:
             self._left.session.insert(records)
         self._put_records(records, self._logged(records, 0))
 
-    def put_session(self, session: StageSession, records: Records, queries: int) -> None:
+    def put_session(self, session: StageSession, records: Records, queries: int, held: int) -> None:
         """Write the session, or only the records that it has taken in, if they are few.
 
-        A session that walks is brought up to date by walking on, so it is not written each time.
+        They are compared with those that the window holds. A session that walks is brought up to
+        date by walking on, so it is not written each time.
         """
         batch = self._logged(records, queries)
         is_there = _MAIN in self._places and session.may_walk
-        if is_there and self.progress.may_log(batch, len(session)):
+        if is_there and self.progress.may_log(batch, held):
             self._put_records(records, batch)
         else:
             self._put_whole(session)
