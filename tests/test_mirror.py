@@ -62,6 +62,8 @@ REACHED: dict[str, str] = {
     "evaluate.linked.linked_intake": "evaluate/linked/test_linked_walks.py",
     "evaluate.linked.linked_state": "evaluate/linked/test_linked_walks.py",
     "evaluate.population": "session/test_growing_domains.py cases/domains_*",
+    "evaluate.probabilities.composites.occurrence_history": "agreement/test_uncertain_patterns.py",
+    "evaluate.probabilities.composites.pattern_proofs": "agreement/test_uncertain_patterns.py",
     "evaluate.probabilities.credible.course_tracks": "session/test_uncertain_session.py",
     "evaluate.probabilities.courses": "agreement/test_uncertain_cases.py",
     "evaluate.probabilities.credible.credible_tables": "cases/credible_*",

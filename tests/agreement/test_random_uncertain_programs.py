@@ -8,6 +8,7 @@ import warnings
 import pytest
 
 import cernis
+from cernis.answers.uncertain_result import UncertainResult
 from cernis.syntax import parse_term
 from tests.agreement.test_uncertain_cases import run
 from tests.reference.patterns import compact, read_program
@@ -125,7 +126,12 @@ class Drawn:
 
 def courses(rules: str, text: str) -> dict[str, dict[int, float]]:
     """The steps of each pair, by its text."""
-    table = run(rules, text).probabilities.to_pylist()
+    return courses_of(run(rules, text))
+
+
+def courses_of(result: UncertainResult) -> dict[str, dict[int, float]]:
+    """The probability of each pair of a result, by its text and point by point."""
+    table = result.probabilities.to_pylist()
     found: dict[str, dict[int, float]] = {}
     for row in table:
         args = f"({','.join(row['args'])})" if row["args"] else ""

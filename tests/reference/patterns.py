@@ -168,12 +168,13 @@ def occurrences(
     solver: Solver,
     consumption: Consumption | str = "unrestricted",
     until: Time | None = None,
+    since: Time | None = None,
 ) -> dict[Term, list[Interval]]:
     """The occurrences of each event that has a rule, sorted by start, then end.
 
     `events` gives the occurrences of ground input events; for a fluent in a pattern, its closed
-    intervals under `F=V`. What would end after `until` has not occurred; None is no bound.
-    Events without an occurrence are absent.
+    intervals under `F=V`. What would end after `until` has not occurred; None is no bound. What
+    ends up to `since` is not derived again. Events without an occurrence are absent.
     """
     policy = (
         consumption if isinstance(consumption, Consumption) else Consumption(Policy(consumption))
@@ -182,7 +183,11 @@ def occurrences(
     meaning = Meaning(known, solver)
     rules = [_with_own_variables(rule) for rule in rules]
     meaning.steps = _steps(rules)
-    ends = [end for end in _end_points(rules, known) if until is None or end <= until]
+    ends = [
+        end
+        for end in _end_points(rules, known)
+        if (until is None or end <= until) and (since is None or end > since)
+    ]
     if all(policy.of(rule).name == "unrestricted" for rule in rules):
         _enumerate(rules, meaning, ends)
     else:

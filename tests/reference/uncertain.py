@@ -25,6 +25,10 @@ What rests on them takes them as independent facts of the point.
 A simple fluent starts at a point if it does not hold there and holds a tick later; it ends if it
 holds there and does not a tick later.
 
+An event pattern occurs in a world if the happenings of the world match it: `uncertain_patterns.py`.
+What happened at earlier points depends on the records of these points, which are the same facts at
+whatever point a question is asked, and on what held then, by the probability it had then.
+
 Not defined under uncertainty, and refused: delayed effects, durations and relations between
 intervals, probabilities on clauses other than `initially`.
 """
@@ -37,7 +41,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cernis.errors import UnsupportedError
 from cernis.syntax import parse
@@ -48,6 +52,7 @@ from cernis.syntax.tree import (
     Directive,
     Item,
     Number,
+    PatternRule,
     Term,
     Variable,
     children,
@@ -71,8 +76,12 @@ from .uncertain_statics import (
     static_rules,
 )
 
+if TYPE_CHECKING:
+    from .uncertain_patterns import Patterns
+
 Record = tuple[float, Term, int]
-Fact = tuple[str, int | Term]
+Fact = tuple[str, tuple[int, int | Term]]
+"""What the fact is about, and its point: a record by its number, or a pair that holds."""
 Answer = TypeVar("Answer")
 Key = tuple[str, int]
 
@@ -182,6 +191,9 @@ class Run:
     static_rules: list[StaticRule] = field(init=False)
     seen: set[Term] = field(default_factory=set)
     """The pairs that may hold at some point: rules over intervals take instances from them."""
+    patterns: Patterns | None = None
+    carried_to: dict[int, Mapping[Term, float]] = field(default_factory=dict)
+    """The probabilities of all pairs, at each point so far."""
 
     def __post_init__(self) -> None:
         self.static_rules = static_rules(self.clauses)
@@ -216,7 +228,12 @@ class Run:
                 at[record[2]].append(record)
         if not set(at) <= set(clock):
             raise ValueError("a record lies between the ticks of the clock")
-        return Run(at, clock, ties, clauses, _directive(items, "dialect"))
+        run = Run(at, clock, ties, clauses, _directive(items, "dialect"))
+        if any(isinstance(item, PatternRule) for item in items):
+            from .uncertain_patterns import Patterns
+
+            run.patterns = Patterns.of(items, run)
+        return run
 
     def initially(self) -> dict[Term, float]:
         """What holds at the first point. Several clauses for one pair are independent."""
@@ -236,6 +253,7 @@ class Run:
         carried = {pair: chance for pair, chance in carried.items() if not self.is_static(pair)}
         statics = self.statics(now, carried)
         self.now, self.carried = now, {**carried, **statics}
+        self.carried_to[now] = self.carried
         chances = self._chances(self.carried)
         new = {
             pair
@@ -321,28 +339,33 @@ class Run:
             yield Compound(goal.functor, (fluent,))
 
     def _chances(self, carried: Mapping[Term, float]) -> Chances:
-        """The probabilities of the records of now, and of what may hold then."""
-        totals: dict[Term, float] = defaultdict(float)
-        for pair, chance in carried.items():
-            if not self.is_static(pair):
-                totals[children(pair)[0]] += chance
-        records = self.records.get(self.now, ())
+        """The probabilities of records, and of what may hold: now, or at an earlier point."""
+        now = self.now
 
         def chance_of(fact: Fact, world: Mapping[Fact, bool]) -> float:
-            kind, name = fact
+            kind, (time, name) = fact
             if kind == "record":
-                return records[name][0]
+                return self.records[time][name][0]
+            if kind == "kept":
+                assert self.patterns is not None
+                return self.patterns.kept[name].chance
+            known_chances = carried if time == now else self.carried_to[time]
             fluent = children(name)[0]
-            if self.is_static(name) or self.dialect == "rtec" or totals[fluent] > 1 + 1e-9:
-                return carried[name]
+            total = sum(
+                chance for pair, chance in known_chances.items()
+                if children(pair)[0] == fluent and not self.is_static(pair)
+            )  # fmt: skip
+            if self.is_static(name) or self.dialect == "rtec" or total > 1 + 1e-9:
+                return known_chances[name]
             others = [
-                (carried[pair], truth) for (known, pair), truth in world.items()
-                if known == "holds" and children(pair)[0] == fluent and not self.is_static(pair)
+                (known_chances[pair], truth) for (known, (then, pair)), truth in world.items()
+                if known == "holds" and then == time and children(pair)[0] == fluent
+                and not self.is_static(pair)
             ]  # fmt: skip
             if any(truth for _, truth in others):
                 return 0.0
             left = 1 - sum(chance for chance, _ in others)
-            return min(1.0, carried[name] / left) if left > 0 else 0.0
+            return min(1.0, known_chances[name] / left) if left > 0 else 0.0
 
         return chance_of
 
@@ -403,7 +426,7 @@ class Run:
         )
 
     def _holds(self, pair: Term) -> bool:
-        return pair in self.carried and self._true(("holds", pair), self.carried[pair])
+        return pair in self.carried and self._true(("holds", (self.now, pair)), self.carried[pair])
 
     def _provable(self, *goals: Term) -> bool:
         return any(True for _ in self.solver.solve(goals, {}))
@@ -420,6 +443,8 @@ class Run:
         assert isinstance(goal, Compound)
         if functor(goal.args[0]) in (("start", 1), ("end", 1)):
             yield from self._edges(goal)
+        if self.patterns is not None:
+            yield from self.patterns.occurring(goal)
 
     def _edges(self, goal: Compound) -> Iterator[Term]:
         """Starts and ends: the pairs whose holding differs between now and a tick later."""
@@ -448,7 +473,11 @@ class Run:
         for at, (chance, what, _) in enumerate(self.records.get(self.now, ())):
             fact = Compound(name, (what, Number(self.now)))
             is_kind = (name == "given_fluent") == (functor(what) == ("=", 2))
-            if is_kind and unify(goal, fact, {}) is not None and self._true(("record", at), chance):
+            if (
+                is_kind
+                and unify(goal, fact, {}) is not None
+                and self._true(("record", (self.now, at)), chance)
+            ):
                 yield fact
 
     def _domains(self) -> list[Clause]:

@@ -8,6 +8,9 @@ w = q - window, or the start of the run if that is later, the probability of a p
 - at later points, up to q + tick, follows point by point from the records of the window. A
   statically determined fluent follows so at w + tick, too: from its parts at that point.
 
+What patterns are made of and occurred up to w is kept as the query before saw it, as independent
+facts. An occurrence of a pattern up to w is what the query before said of it.
+
 The intervals as of q are those of this course, from start + tick to q + tick: the most credible of
 its maximal intervals, or, in bounded memory, of those found online point by point.
 """
@@ -30,6 +33,7 @@ from .credible import (
     reported,
 )
 from .uncertain import Record, Run
+from .uncertain_patterns import Kept, Occurrence, chances_at
 
 Course = dict[int, float]
 
@@ -61,12 +65,18 @@ class Windows:
     ties: str = "initiation"
     courses: dict[Term, Course] = field(default_factory=dict)
     last: int | None = None
+    occurrences: dict[Occurrence, float] = field(default_factory=dict)
+    kept: list[Kept] = field(default_factory=list)
+    seen: list[Kept] = field(default_factory=list)
 
     def query(self, time: int) -> None:
         """Bring the courses up to a query."""
         edge = max(self.start, time - self.window)
         seen = [own.record for own in self.records if own.counts(edge, time)]
         run = Run.prepare(self.items, seen, range(edge, time + 1, self.tick), self.ties)
+        if run.patterns is not None:
+            self.kept += [each for each in self.seen if each.interval[1] <= edge]
+            run.patterns.kept = self.kept
         carried = self._first(run, edge) if self.last is None else self._at(edge + self.tick)
         points = range(edge + self.tick, time + 2 * self.tick, self.tick)
         while True:
@@ -81,6 +91,11 @@ class Windows:
                 chance = found.get(pair, {}).get(now, 0.0)
                 self.courses.setdefault(pair, {})[now] = chance
         self.last = time
+        if run.patterns is not None:
+            self.seen = run.patterns.made_of(run.clock[1:])
+            self.occurrences = {e: p for e, p in self.occurrences.items() if e[1][1] <= edge}
+            for now in run.clock[1:]:
+                self.occurrences |= chances_at(run, now)
 
     def _points(self, run: Run, carried: Mapping[Term, float], points: range) -> dict[Term, Course]:
         """The probabilities of all pairs at the points of the window, from those at the first."""

@@ -146,13 +146,18 @@ def _groups(table: FluentTable) -> Integers:
 
 def sorted_event(table: EventTable) -> EventTable:
     """The happenings of an event by arguments and time."""
+    return table.take(event_order(table))
+
+
+def event_order(table: EventTable) -> Integers:
+    """The rows of an event by arguments and time."""
     columns = [
         ranked(column, domain, argument_text, "")
         for column, domain in zip(table.arguments, table.domains, strict=True)
     ]
     _, keys = in_order(columns, len(table))
     starts = table.times if table.starts is None else table.starts
-    return table.take(np.lexsort((table.times, starts, keys)))
+    return np.lexsort((table.times, starts, keys))
 
 
 def _edges(table: FluentTable) -> dict[str, pa.Array]:

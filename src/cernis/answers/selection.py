@@ -49,4 +49,10 @@ def selected_answer(answer: Answer, relations: frozenset[Relation]) -> Answer:
         events={each: table for each, table in answer.events.items() if each in relations},
         courses={each: course for each, course in answer.courses.items() if each in relations},
         means={each: mean for each, mean in answer.means.items() if each in relations},
+        possible={each: table for each, table in answer.possible.items() if each in relations},
+        occurrence_chances={
+            each: chances
+            for each, chances in answer.occurrence_chances.items()
+            if each in relations
+        },
     )

@@ -20,7 +20,14 @@ from cernis.answers.answer_lines import (
     text_lists,
     value_text,
 )
-from cernis.answers.answer_tables import INTERVALS, all_intervals, fluent_frame
+from cernis.answers.answer_tables import (
+    HAPPENINGS,
+    INTERVALS,
+    all_intervals,
+    event_order,
+    fluent_frame,
+    happening_columns,
+)
 from cernis.answers.result import Summary, find_relation
 from cernis.answers.time_output import WHOLE_NUMBERS, TimeOutput
 from cernis.check.catalogue import Catalogue
@@ -29,6 +36,7 @@ from cernis.evaluate.answer import Answer
 from cernis.evaluate.probabilities.courses import Courses
 from cernis.kernels.array_types import Floats
 from cernis.records.arrow_arrays import as_arrow, as_text, as_texts
+from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
 
 if TYPE_CHECKING:
@@ -42,6 +50,10 @@ PROBABILITIES: Final = pa.schema([
     ("start", pa.int64()), ("end", pa.int64()), ("probability", pa.float64()),
 ])  # fmt: skip
 """The probability that a pair holds at each point from start up to end; a last end is null."""
+
+
+OCCURRENCES: Final = HAPPENINGS.append(pa.field("probability", pa.float64()))
+"""The occurrences of uncertain patterns, each with its probability."""
 
 
 class UncertainResult:
@@ -68,7 +80,7 @@ class UncertainResult:
         from cernis.answers.selection import selected_answer, selected_relations
 
         chosen = copy(self)
-        for table in ("intervals", "probabilities"):
+        for table in ("intervals", "probabilities", "occurrences"):
             chosen.__dict__.pop(table, None)
         relations = selected_relations(names, self._catalogue, self._hidden)
         chosen.answer = selected_answer(self.answer, relations)
@@ -100,6 +112,18 @@ class UncertainResult:
             table, chances = courses.segments()
             own = _numbered(_all_of(relation), table, chances)
             parts.append(own.select(PROBABILITIES.names))
+        return self.times.table(pa.concat_tables(parts))
+
+    @cached_property
+    def occurrences(self) -> pa.Table:
+        """What patterns found: `event, args, start, occurrence, probability`.
+
+        An occurrence is the closed interval from its start to the point `occurrence` at which it
+        happens. Those of patterns over certain records are not among them: they are certain.
+        """
+        parts = [OCCURRENCES.empty_table()]
+        for relation, chances in sorted(self.answer.occurrence_chances.items()):
+            parts.append(_occurrences(relation, self.answer.possible[relation], chances))
         return self.times.table(pa.concat_tables(parts))
 
     def fluent(self, name: str) -> pa.Table:
@@ -214,6 +238,16 @@ def _digits(chances: Floats) -> pa.Array:
     distinct, codes = np.unique(np.round(chances, 9), return_inverse=True)
     texts = [f"{number:.9f}".rstrip("0").rstrip(".") for number in distinct.tolist()]
     return as_texts(texts).take(as_arrow(codes.astype(np.int64)))
+
+
+def _occurrences(relation: Relation, table: EventTable, chances: Floats) -> pa.Table:
+    """The occurrences of one pattern, by arguments and time."""
+    order = event_order(table)
+    columns = happening_columns(table.take(order))
+    name = pa.repeat(pa.scalar(relation.name), len(table))
+    return pa.table(
+        {"event": name, **columns, "probability": as_arrow(chances[order])}, OCCURRENCES
+    )
 
 
 def _all_of(relation: Relation) -> Callable[[FluentTable], pa.Table]:

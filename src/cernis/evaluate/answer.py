@@ -39,3 +39,5 @@ class Answer:
     possible: dict[Relation, EventTable] = field(default_factory=dict)
     """Over uncertain records in one query: what may have happened, of derived events that are
     uncertain."""
+    occurrence_chances: dict[Relation, Floats] = field(default_factory=dict)
+    """Of those that are patterns: the probability of each occurrence, in the order of its table."""

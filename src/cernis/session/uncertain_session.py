@@ -189,6 +189,13 @@ class UncertainSession(Session):
         """
         return self._result().probabilities
 
+    def occurrences(self) -> pa.Table:
+        """What uncertain patterns found within the window, as of the last query.
+
+        `event, args, start, occurrence, probability`, as of a run.
+        """
+        return self._result().occurrences
+
     def _result(self) -> UncertainResult:
         answer = self.answer()
         return UncertainResult(answer, self.plan.checked.catalogue, Summary(0, 0), self.times)

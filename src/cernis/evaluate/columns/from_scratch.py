@@ -92,7 +92,7 @@ class FromScratch:
         """Keep those of the records that are about to be forgotten which patterns may need."""
         passed = {
             r: self._memory.happenings_up_to(r, window.edge)
-            for r in self.history.input_events_needed
+            for r in self._certain_relations(self.history.input_events_needed)
         }
         self.history.advance(
             window.edge, {r: table for r, table in passed.items() if table is not None}

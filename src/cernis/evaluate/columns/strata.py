@@ -17,7 +17,7 @@ from cernis.operators.intervals.gap_edges import Clipped
 from cernis.operators.intervals.static_fluents import evaluate_static
 from cernis.operators.patterns.derived_events import evaluate_event
 from cernis.plan.builder import Plan
-from cernis.plan.logical import Definition, InitialPoints, Match, Stratum
+from cernis.plan.logical import Definition, InitialPoints, Stratum
 from cernis.tables.interval_pieces import pieces, united
 
 
@@ -58,11 +58,6 @@ def refuse_unsupported(stratum: Stratum, uncertain: bool = False) -> None:
                     f"{definition.relation}: what holds initially has a probability; that needs a "
                     "run over uncertain records"
                 )
-        if uncertain and any(isinstance(rule, Match) for rule in definition.rules):
-            raise UnsupportedError(
-                f"{definition.relation}: event patterns over uncertain records are not supported; "
-                "let it match what is certain, such as the start of a statically determined fluent"
-            )
 
 
 def evaluate_definition(

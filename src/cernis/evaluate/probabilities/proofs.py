@@ -51,6 +51,7 @@ from cernis.plan.logical import (
     Scan,
     Stab,
 )
+from cernis.plan.properties.pattern_needs import Key
 from cernis.plan.properties.spoken_relations import SpokenRelations
 from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Column, Rows
@@ -157,6 +158,8 @@ class Uncertainty:
     """The facts of records on intervals, which are the same at several points."""
     exclusive: frozenset[Relation] = frozenset()
     """Fluents of which rules relate several values, which exclude each other."""
+    occurred: dict[Key, EventTable] = field(default_factory=dict)
+    """What occurred up to the edge of the window and patterns may need, with literals."""
     held: Mapping[Relation, Pairs] | None = None
     """The pairs that held right after the edge of the window; None at the first query."""
     memo: Memo = field(default_factory=Memo)

@@ -18,6 +18,10 @@ from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.probabilities.circuits import Circuits
+from cernis.evaluate.probabilities.composites.occurrence_history import (
+    ReportedOccurrences,
+    UncertainHistory,
+)
 from cernis.evaluate.probabilities.courses import Courses, Pairs
 from cernis.evaluate.probabilities.credible.course_tracks import Tracks, joined_courses
 from cernis.evaluate.probabilities.credible.credible_tables import table_of_rows
@@ -34,9 +38,12 @@ from cernis.evaluate.query_loop import (
     WindowRecords,
 )
 from cernis.evaluate.stores import StoredRows, stacked
+from cernis.evaluate.windows import Window
 from cernis.operators.context.query_context import Context
+from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.plan.builder import Plan
 from cernis.tables.domains import Domains
+from cernis.tables.event_tables import EventTable
 
 NO_PROBABILITY: Final = -1.0
 """The column has this where a fluent is made of credible intervals and has no probability."""
@@ -71,7 +78,11 @@ class TrackedProbabilities(FromScratch):
         """Fluents that are made of credible intervals."""
         self.settled: dict[Relation, Courses] = {}
         """The parts of courses that the last query has settled, up to its edge."""
+        self.occurred = UncertainHistory(plan)
+        """The uncertain occurrences before the edge that patterns may need."""
+        self._occurrences = ReportedOccurrences(keeps_all)
         self._query: UncertainQuery
+        self._encoding: ValueEncoding
         self._kept_intervals: dict[Relation, list[StoredRows]] = {}
         self._kept_courses: dict[Relation, list[Courses]] = {}
 
@@ -82,15 +93,26 @@ class TrackedProbabilities(FromScratch):
 
     # -- one query --------------------------------------------------------------------------
 
+    def pass_edge(self, window: Window) -> None:
+        """Keep what patterns may need of what the edge passes."""
+        super().pass_edge(window)
+        self.occurred.advance(window.edge)
+
     def _evaluate(self, query_input: QueryInput, courses: dict[Relation, Courses]) -> int:
         window, context, credible = query_input.window, query_input.context, self.credible
+        self._encoding = context.encoding
         credible.begin(window, context.window.start)
         held = self._settle_before(window.edge + self._tick)
         self._query = UncertainQuery(
             self._plan, context, self._circuits, courses, credible.intervals, held,
             self.state.carried,
         )  # fmt: skip
+        uncertainty = self._query.uncertainty
+        self.occurred.enter(uncertainty, context.encoding)
         conflicts = self._query.run(self._memory, self._uncertain, window)
+        self.occurred.settle(uncertainty, context, self._circuits)
+        shown = [relation for relation in self._derived if relation not in self._hidden]
+        self._occurrences.settle(shown, window.edge, uncertainty, context, self._circuits)
         for relation in self._reported_fluents():
             credible.rows(relation, courses[relation])
         # Rules may look back at certain fluents of earlier stages, too.
@@ -209,6 +231,7 @@ class TrackedProbabilities(FromScratch):
         for relation, rows in self.likely().items():
             self._enter_rows(relation, rows, answer)
         self._enter_certain(answer)
+        self._enter_occurrences(answer)
         return answer
 
     def whole_answer(self) -> Answer:
@@ -222,6 +245,7 @@ class TrackedProbabilities(FromScratch):
             passed = self._kept_intervals.get(relation, [])
             self._enter_rows(relation, stacked(*passed, rows) if passed else rows, answer)
         self._enter_certain(answer)
+        self._enter_occurrences(answer)
         return answer
 
     def _enter_rows(self, relation: Relation, rows: StoredRows, answer: Answer) -> None:
@@ -229,6 +253,13 @@ class TrackedProbabilities(FromScratch):
         assert pairs is not None
         table, means = table_of_rows(rows, pairs.domains, pairs.value_domain)
         answer.fluents[relation], answer.means[relation] = table, means
+
+    def _enter_occurrences(self, answer: Answer) -> None:
+        for relation, rows in self._occurrences.rows.items():
+            domains = self._encoding.events[relation]
+            times, starts, chances = rows.columns
+            answer.possible[relation] = EventTable(rows.arguments, domains, times, starts)
+            answer.occurrence_chances[relation] = chances
 
     def _enter_certain(self, answer: Answer) -> None:
         for relation, table in self.state.fluents().items():

@@ -8,8 +8,14 @@ from typing import TypeAlias
 
 from cernis.check.model import Boundary, FluentKind, Pair, Relation
 from cernis.errors import DataError
-from cernis.evaluate.columns.strata import evaluate_definition, evaluate_stratum, refuse_unsupported
+from cernis.evaluate.columns.strata import evaluate_definition, evaluate_stratum
 from cernis.evaluate.probabilities.circuits import Circuits
+from cernis.evaluate.probabilities.composites.pattern_proofs import (
+    PatternProver,
+    evaluate_patterns,
+    has_patterns,
+    refuse_patterns,
+)
 from cernis.evaluate.probabilities.courses import Courses, Pairs, beside
 from cernis.evaluate.probabilities.credible.credible_tables import CredibleTable, maximal_table
 from cernis.evaluate.probabilities.proofs import Uncertainty
@@ -48,6 +54,11 @@ def _asks_for_edges(stratum: Stratum, others: list[Stratum]) -> bool:
     return any(isinstance(part, Boundary) and part.pair.relation in defined for part in parts)
 
 
+def _stands_alone(definition: Definition) -> bool:
+    """Is a definition evaluated by itself, though probabilities are exact?"""
+    return definition.kind == FluentKind.STATIC or has_patterns(definition)
+
+
 CredibleIntervals: TypeAlias = Callable[[Relation, Courses], CredibleTable]
 """Gives the credible intervals of an uncertain fluent, from its courses as of a query."""
 
@@ -70,13 +81,14 @@ class UncertainQuery:
         self._circuits = circuits
         self._credible = credible
         self._carried = {} if carried is None else carried
-        self._uncertainty = Uncertainty(
+        self.uncertainty = Uncertainty(
             watched=set(plan.roles.watched),
             memo=context.background.memo,
             held=held,
             bounded=context.background.memo.once("bounded", plan, lambda: bounded_fluents(plan)),
             exclusive=context.background.memo.once("exclusive", plan, lambda: related_values(plan)),
         )
+        self._patterns = PatternProver(self.uncertainty, context)
         self._by_intervals = context.background.memo.once(
             "by intervals", plan, lambda: made_of_intervals(plan)
         )
@@ -87,22 +99,22 @@ class UncertainQuery:
     def run(self, memory: WindowRecords, uncertain: Iterable[Relation], window: Window) -> int:
         """Evaluate all strata; gives the number of conflicts between values."""
         for relation, courses in self.courses.items():
-            self._uncertainty.enter_courses(relation, courses)
-        add_predicates(self._context.background, self._uncertainty)
+            self.uncertainty.enter_courses(relation, courses)
+        points = self._plan.checked.definitions.settings.exact
+        self.uncertainty.is_exact = points is not None
+        add_predicates(self._context.background, self.uncertainty)
         for relation in sorted(uncertain):
             self._enter_records(relation, memory, window)
-        points = self._plan.checked.definitions.settings.exact
         strata = [stratum for stage in self._plan.stages for stratum in stage.strata]
         if points is None:
             return sum(map(self._stratum, strata))
         self._check_reach(points, window)
-        self._uncertainty.is_exact = True
         return self._related_strata(strata)
 
     def _check_reach(self, points: int, window: Window) -> None:
         """Refuse a window that is too short for exact probabilities over so many points."""
         tick = self._context.window.tick
-        if self._uncertainty.held is not None and window.query - window.edge < points * tick:
+        if self.uncertainty.held is not None and window.query - window.edge < points * tick:
             raise DataError(
                 f"probabilities are to be exact over {points} points, and the window has "
                 f"{(window.query - window.edge) // tick}: choose a longer window, or "
@@ -112,15 +124,15 @@ class UncertainQuery:
     def _related_strata(self, strata: Iterable[Stratum]) -> int:
         """Evaluate all strata: uncertain simple fluents and events together.
 
-        A statically determined fluent is evaluated by itself, after all that stand before it; so is
-        what asks for the starts and ends of these.
+        Statically determined fluents and patterns are evaluated by themselves, after all that
+        stand before them; so is what asks for the starts and ends of these.
         """
         conflicts, together = 0, list[Stratum]()
         for stratum in strata:
             is_uncertain = any(map(self._is_uncertain, stratum.definitions))
             if not is_uncertain and not _depends(stratum, together):
                 conflicts += self._stratum(stratum)
-            elif any(definition.kind == FluentKind.STATIC for definition in stratum.definitions):
+            elif any(map(_stands_alone, stratum.definitions)):
                 conflicts += self._together(together) + self._stratum(stratum)
                 together = []
             elif _asks_for_edges(stratum, together):
@@ -132,35 +144,40 @@ class UncertainQuery:
     def _together(self, strata: list[Stratum]) -> int:
         """Evaluate strata as one cycle, so that their pairs are carried together."""
         kinds = [definition.kind for stratum in strata for definition in stratum.definitions]
-        if len(kinds) < 2 or FluentKind.SIMPLE not in kinds:
+        # What several points depend on is carried along even of one fluent by itself.
+        is_related = len(kinds) > 1 or bool(self.uncertainty.lasting)
+        if FluentKind.SIMPLE not in kinds or not is_related:
             return sum(map(self._stratum, strata))
-        for stratum in strata:
-            refuse_unsupported(stratum, uncertain=True)
         definitions = tuple(d for stratum in strata for d in stratum.definitions)
         joined = replace(strata[0], definitions=definitions, immediate=True)
-        self.courses |= evaluate_cycle(joined, self._context, self._uncertainty, self._circuits)
+        self.courses |= evaluate_cycle(joined, self._context, self.uncertainty, self._circuits)
         return 0
 
     def _enter_records(self, relation: Relation, memory: WindowRecords, window: Window) -> None:
-        context, uncertainty = self._context, self._uncertainty
+        context, uncertainty = self._context, self.uncertainty
         if relation in self._plan.checked.catalogue.events:
             events = memory.uncertain_events(relation, window)
             once = relation in self._plan.roles.counted
-            add_events(relation, events, context.relations, uncertainty, once=once)
+            add_events(
+                relation, events, context.relations, uncertainty, once=once,
+                lasts=("event", relation) in self._plan.pattern_needs.keys,
+            )  # fmt: skip
         else:
             fluent = memory.uncertain_fluent(relation, window)
             self.courses[relation] = add_fluent(relation, fluent, uncertainty)
 
     def _stratum(self, stratum: Stratum) -> int:
-        context, uncertainty = self._context, self._uncertainty
+        context, uncertainty = self._context, self.uncertainty
         if not any(map(self._is_uncertain, stratum.definitions)):
             return evaluate_stratum(stratum, context, self._carried)
-        refuse_unsupported(stratum, uncertain=True)
+        refuse_patterns(stratum, uncertainty)
         if stratum.immediate:
             self.courses |= evaluate_cycle(stratum, context, uncertainty, self._circuits)
             return 0
         for definition in stratum.definitions:
-            if definition.kind == "event":
+            if has_patterns(definition):
+                evaluate_patterns(definition, context, uncertainty, self._patterns)
+            elif definition.kind == "event":
                 evaluate_event(definition, context, uncertainty)
             elif definition.kind == FluentKind.SIMPLE:
                 self.courses[definition.relation] = evaluate_fluent(
@@ -173,24 +190,24 @@ class UncertainQuery:
         return 0
 
     def _is_uncertain(self, definition: Definition) -> bool:
-        return any(self._uncertainty.is_about(r) or is_by_chance(r) for r in definition.rules)
+        return any(self.uncertainty.is_about(r) or is_by_chance(r) for r in definition.rules)
 
     def _static_chances(self, definition: Definition) -> None:
         """Evaluate a static fluent from the probabilities of its parts at each point."""
         relation = definition.relation
         courses = evaluate_static_chances(
-            definition, self._context, self._uncertainty, self._circuits
+            definition, self._context, self.uncertainty, self._circuits
         )
         if relation in self.courses:
             courses = beside(self.courses[relation], courses)
         self.courses[relation] = courses
-        self._uncertainty.enter_courses(relation, courses)
+        self.uncertainty.enter_courses(relation, courses)
 
     def _static(self, definition: Definition) -> None:
         """Evaluate a static fluent from the credible intervals of its parts; it is certain."""
         catalogue = self._plan.checked.catalogue
         for part in parts_of(definition.rules):
-            if isinstance(part, Pair) and part.relation in self._uncertainty.fluents:
+            if isinstance(part, Pair) and part.relation in self.uncertainty.fluents:
                 table, _ = self._credible(part.relation, self.courses[part.relation])
                 self._context.relations.fluents[part.relation] = maximal_table(table)
                 self._context.relations.open_at_query.pop(part.relation, None)

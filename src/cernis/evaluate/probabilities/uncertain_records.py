@@ -21,17 +21,19 @@ from cernis.tables.interval_tables import INFINITY, FluentTable
 
 def add_events(
     relation: Relation, records: InputEvents, relations: QueryRelations, uncertainty: Uncertainty,
-    once: bool = False,
+    once: bool = False, lasts: bool = False,
 ) -> None:  # fmt: skip
     """Enter the uncertain records of an event, which are in the order of time.
 
     With `once`, equal records are one happening, which is true if one of them is; rules that count
-    happenings need that.
+    happenings need that. If a record `lasts`, later points may depend on it, too: patterns do.
     """
     assert records.chances is not None
     arguments, domains, times = records.arguments, records.domains, records.times
     literals = uncertainty.facts.add(records.chances)
     uncertainty.events.add(relation)
+    if lasts:
+        uncertainty.lasting.append(literals)
     if once:
         some = literals != FALSE
         columns = [column[some] for column in arguments]

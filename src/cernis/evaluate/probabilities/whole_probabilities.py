@@ -10,6 +10,10 @@ from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.probabilities.circuits import Circuits
+from cernis.evaluate.probabilities.composites.pattern_proofs import (
+    literal_chances,
+    occurrence_relation,
+)
 from cernis.evaluate.probabilities.courses import Courses, certain_course
 from cernis.evaluate.probabilities.credible.credible_tables import (
     CredibleTable,
@@ -97,11 +101,24 @@ class WholeProbabilities(FromScratch):
             )
         elif relation in context.relations.events:
             answer.events[relation] = context.relations.events[relation]
+        elif occurrence_relation(relation) in context.relations.events:
+            self._enter_occurrences(relation, answer)
         elif with_literals(relation) in context.relations.events:
             table = context.relations.events[with_literals(relation)]
             answer.possible[relation] = EventTable(
                 table.arguments[:-1], table.domains[:-1], table.times
             )
+
+    def _enter_occurrences(self, relation: Relation, answer: Answer) -> None:
+        """Enter the occurrences of an uncertain pattern, each with its probability."""
+        table = self._query_input.context.relations.events[occurrence_relation(relation)]
+        *arguments, literals = table.arguments
+        answer.possible[relation] = EventTable(
+            arguments, table.domains[:-1], table.times, table.starts
+        )
+        answer.occurrence_chances[relation] = literal_chances(
+            literals, self._query.uncertainty.facts, self._circuits, str(relation)
+        )
 
 
 def enter_certain(

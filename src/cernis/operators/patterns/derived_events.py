@@ -28,7 +28,9 @@ def evaluate_event(relation: Relation, definition: Definition, context: Context)
     if not patterns:
         return _once(tables, domains)
     tables += [
-        _occurring(rule, rows, domains) for rule in patterns for rows in _ended(rule, context)
+        _occurring(rule, rows, domains)
+        for rule in patterns
+        for rows in ended_matches(matches(rule.part, context), context)
     ]
     table = stacked(tables) if tables else _no_occurrence(domains)
     if table.starts is None:
@@ -60,10 +62,9 @@ def _no_occurrence(domains: list[Domain | None]) -> EventTable:
 # -- patterns --------------------------------------------------------------------------------
 
 
-def _ended(rule: Match, context: Context) -> list[Rows]:
-    """The matches of a rule's pattern that end inside of the window: those before it stand."""
+def ended_matches(parts: list[Rows], context: Context) -> list[Rows]:
+    """The matches of a pattern that end inside of the window: those before it stand."""
     window = context.window
-    parts = matches(rule.part, context)
     if window.edge == window.start:
         return parts
     return [rows.where(rows.points > window.edge).settled() for rows in parts]
@@ -71,9 +72,14 @@ def _ended(rule: Match, context: Context) -> list[Rows]:
 
 def _occurring(rule: Match, rows: Rows, domains: list[Domain | None]) -> EventTable:
     """The occurrences of a head; where one of its arguments has no value there is none."""
-    rows = _with_values([arg for arg in rule.head.args if _is_computed(arg)], rows)
+    rows = with_head_values(rule, rows)
     arguments = head_columns(rule.head.args, rows, domains)
     return EventTable(arguments, domains, rows.points, starts_of(rows))
+
+
+def with_head_values(rule: Match, rows: Rows) -> Rows:
+    """The matches for which each computed argument of the head has a value."""
+    return _with_values([arg for arg in rule.head.args if _is_computed(arg)], rows)
 
 
 def _is_computed(arg: Term) -> bool:

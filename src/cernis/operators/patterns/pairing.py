@@ -281,10 +281,10 @@ def _selected(step: Join, left: Rows, right: Rows, absent: list[Rows], caches: Q
     sides = Sides(step, left, right, caches)
     least = _least(step, right, absent, caches)
     found = sides.latest(least) if step.consumption == "recent" else sides.first(least)
-    return _combined(step, left, right, *found)
+    return combined_rows(step, left, right, *found)
 
 
-def _combined(step: Join, left: Rows, right: Rows, lefts: Integers, rights: Integers) -> Rows:
+def combined_rows(step: Join, left: Rows, right: Rows, lefts: Integers, rights: Integers) -> Rows:
     """Rows of both sides beside one another, with the interval that the operator gives."""
     one, other = left.take(lefts), right.take(rights)
     columns = {**other.columns, **one.columns}
@@ -314,9 +314,9 @@ def _candidates(
     else:
         lefts, rights = sides.pairs(_least(step, right, absent, context.caches) if bound else _NONE)
     if step.absent is not None and not bound:
-        kept = _without(step, left, right, lefts, rights, absent, context, refine)
+        kept = without_absent(step, left, right, lefts, rights, absent, context, refine)
         lefts, rights = lefts[kept], rights[kept]
-    rows = _combined(step, left, right, lefts, rights)
+    rows = combined_rows(step, left, right, lefts, rights)
     if pairs is not None:
         pairs.append((lefts, rights))
         rows = rows.with_columns({ROW: Column(np.arange(rows.length))})
@@ -526,31 +526,35 @@ def _columns(rows: Rows, names: Sequence[str]) -> list[Column]:
     return [rows.columns[START], rows.times, *some]
 
 
-def _without(
+def without_absent(
     step: Join, left: Rows, right: Rows, lefts: Integers, rights: Integers, absent: list[Rows],
     context: Context, refine: Refining,
 ) -> Integers:  # fmt: skip
     """The pairs with nothing absent in between, where that depends on both of the two."""
     assert step.absent is not None
-    rows = _combined(step, left, right, lefts, rights)
+    rows = combined_rows(step, left, right, lefts, rights)
     gap_starts, gap_ends = left.points[lefts], starts_of(right)[rights]
     blocked = np.zeros(rows.length, np.bool_)
     for others in absent:
         if step.absent.around:
-            blocked[_blocked(step.absent, rows, gap_starts, gap_ends, others, context, refine)] = (
-                True
+            blocking = blocking_rows(
+                step.absent, rows, gap_starts, gap_ends, others, context, refine
             )
+            blocked[blocking.columns[ROW].expanded(blocking.length)] = True
         else:
             latest = _latest_start(step.absent, rows, gap_ends, others, context.caches)
             blocked |= latest > gap_starts
     return np.flatnonzero(~blocked)
 
 
-def _blocked(
+def blocking_rows(
     absent: Absent, rows: Rows, gap_starts: Integers, gap_ends: Integers, others: Rows,
     context: Context, refine: Refining,
-) -> Integers:  # fmt: skip
-    """The rows in whose gap something lies that satisfies the conditions on what is absent."""
+) -> Rows:  # fmt: skip
+    """What lies in the gap of a row and satisfies the conditions on what is absent.
+
+    The column ROW names the row. Columns of both come beside one another.
+    """
     shared = sorted(_outer(absent) & others.columns.keys() & rows.columns.keys())
     other_groups, groups, size = shared_groups(others, rows, shared, context.caches)
     in_time = ordered(others, other_groups, size)
@@ -563,5 +567,4 @@ def _blocked(
     blocking = Rows(inside.length, {**columns, ROW: Column(gaps)}, inside.times)
     for each in absent.around:
         blocking = refine(each, blocking, context)
-    gap: Integers = blocking.columns[ROW].expanded(blocking.length)
-    return gap
+    return blocking

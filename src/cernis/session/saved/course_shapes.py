@@ -34,6 +34,12 @@ def courses_fit(tree: Tree) -> str | None:
     return None if ((np.diff(times) > 0) | firsts).all() else "its steps are not in order"
 
 
+def occurrences_fit(tree: Tree) -> str | None:
+    """A complaint if occurrences do not have one probability each."""
+    lengths = {len(each["rows"]) for each in tree["rows"]["columns"]}
+    return None if lengths == {len(tree["chances"])} else "its columns have different lengths"
+
+
 def tracks_fit(tree: Tree) -> str | None:
     """A complaint if tracks do not have a memory and intervals for each of their pairs."""
     memory, intervals, pairs = tree["memory"], tree["found"], tree["pairs"]

@@ -11,6 +11,8 @@ from cernis.evaluate.probabilities.credible.course_tracks import Tracks
 from cernis.evaluate.probabilities.credible.credible_intervals import Intervals, SupportSets
 from cernis.evaluate.probabilities.tracked_probabilities import TrackedProbabilities
 from cernis.evaluate.relation_layout import RelationLayout
+from cernis.evaluate.stores import StoredRows
+from cernis.plan.properties.pattern_needs import Key
 from cernis.session.saved.plain_trees import Tree
 from cernis.session.saved.saved_state import ColumnReader, ColumnWriter
 from cernis.session.saved.saved_values import plain_relation, relation_of
@@ -24,6 +26,10 @@ def plain_uncertain(evaluator: TrackedProbabilities, writer: ColumnWriter) -> Tr
         "courses": [_plain_courses(*each, writer) for each in evaluator.carried_courses.items()],
         "tracks": [_plain_tracks(*each, writer) for each in evaluator.credible.tracks.items()],
         "let_go": writer.all_rows(evaluator.final_intervals),
+        "occurred": [
+            [_plain_occurrences(*each, writer) for each in rows.items()]
+            for rows in (evaluator.occurred.kept, evaluator.occurred.last)
+        ],
     }
 
 
@@ -39,6 +45,19 @@ def fill_uncertain(evaluator: TrackedProbabilities, tree: Tree, reader: ColumnRe
         )
     final_intervals = reader.all_rows(tree["let_go"], tracks)
     evaluator.go_on_from(courses, thresholded, tracks, final_intervals)
+    evaluator.occurred.resume(
+        *(dict(_occurrences_of(each, reader) for each in trees) for trees in tree["occurred"])
+    )
+
+
+def _plain_occurrences(key: Key, rows: StoredRows, writer: ColumnWriter) -> Tree:
+    *times, chances = rows.columns
+    return {"rows": writer.occurrences(key, StoredRows(rows.arguments, times)), "chances": chances}
+
+
+def _occurrences_of(tree: Tree, reader: ColumnReader) -> tuple[Key, StoredRows]:
+    key, rows = reader.occurrences(tree["rows"])
+    return key, StoredRows(rows.arguments, [*rows.columns, tree["chances"]])
 
 
 def _plain_courses(relation: Relation, courses: Courses, writer: ColumnWriter) -> Tree:

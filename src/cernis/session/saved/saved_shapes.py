@@ -45,6 +45,7 @@ from cernis.session.saved.course_shapes import (
     INTERVAL_FIELDS,
     MEMORY_FIELDS,
     courses_fit,
+    occurrences_fit,
     pairs_fit,
     tracks_fit,
 )
@@ -187,7 +188,13 @@ class _Shapes:
         return Table({
             "thresholded": Listed(self._fluent()), "courses": Listed(courses, (each_once,)),
             "tracks": Listed(tracks, (each_once,)), "let_go": self._intervals(),
+            "occurred": Parts((Listed(self._occurred()), Listed(self._occurred()))),
         })  # fmt: skip
+
+    def _occurred(self) -> Shape:
+        keys = self.plan.pattern_needs.keys
+        rows = _Occurrences(keys, frozenset(relation for _, relation in keys))
+        return Table({"rows": rows, "chances": CHANCES}, (occurrences_fit,))
 
     def _fluent(self) -> Shape:
         catalogue = self.plan.checked.catalogue
