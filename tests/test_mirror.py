@@ -93,7 +93,6 @@ REACHED: dict[str, str] = {
     "explain.causes": "explain/test_explaining.py",
     "explain.misses": "explain/test_explaining.py",
     "geo.ais_messages": "geo/test_ais.py",
-    "kernels.credible": "evaluate/probabilities/credible/test_credible_intervals.py",
     "kernels.inertia.cycle_values": "kernels/inertia/test_unfold.py",
     "kernels.inertia.delayed_values": "kernels/inertia/test_delays.py",
     "kernels.inertia.due_heap": "kernels/inertia/test_unfold.py",

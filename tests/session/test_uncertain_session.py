@@ -432,8 +432,8 @@ def test_memory_is_bounded() -> None:
         session.insert(f"0.9::up|{time - 15}|{time - 15}|a\n0.9::down|{time - 9}|{time - 9}|a\n")
         session.query(time)
         (tracks,) = session.evaluator.credible.tracks.values()
-        sizes.append(len(tracks.memory.points) + len(tracks.ended_intervals))
-        assert len(tracks.memory.points) <= 5
+        sizes.append(len(tracks.memory.whole().points) + len(tracks.ended_intervals))
+        assert len(tracks.memory.whole().points) <= 5
     assert max(sizes) <= 12
     assert len(session) == 2
 

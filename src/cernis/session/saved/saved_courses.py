@@ -9,6 +9,7 @@ from cernis.check.model import Relation
 from cernis.evaluate.probabilities.courses import Courses, Pairs
 from cernis.evaluate.probabilities.credible.course_tracks import Tracks
 from cernis.evaluate.probabilities.credible.credible_intervals import Intervals, SupportSets
+from cernis.evaluate.probabilities.credible.support_pool import SupportPool
 from cernis.evaluate.probabilities.tracked_probabilities import TrackedProbabilities
 from cernis.evaluate.relation_layout import RelationLayout
 from cernis.evaluate.stores import StoredRows
@@ -107,7 +108,7 @@ def _plain_tracks(relation: Relation, tracks: Tracks, writer: ColumnWriter) -> T
     return {
         "relation": plain_relation(relation), "first": tracks.first, "settled": tracks.settled,
         "pairs": None if tracks.pairs is None else _plain_pairs(relation, tracks.pairs, writer),
-        "memory": _fields(tracks.memory), "found": _fields(tracks.ended_intervals),
+        "memory": _fields(tracks.memory.whole()), "found": _fields(tracks.ended_intervals),
         "courses": None if courses is None else _plain_courses(relation, courses, writer),
         "numbers": tracks.numbers,
     }  # fmt: skip
@@ -118,7 +119,7 @@ def _fill_tracks(tracks: Tracks, tree: Tree, reader: ColumnReader) -> Tracks:
     tracks.settled, tracks.numbers = tree["settled"], tree["numbers"]
     if tree["pairs"] is not None:
         tracks.pairs = _pairs_of(relation, tree["pairs"], reader)
-    tracks.memory = SupportSets(**_fields_of_tree(SupportSets, tree["memory"]))
+    tracks.memory = SupportPool(SupportSets(**_fields_of_tree(SupportSets, tree["memory"])))
     tracks.ended_intervals = Intervals(**_fields_of_tree(Intervals, tree["found"]))
     if tree["courses"] is not None:
         tracks.courses = _courses_of(tree["courses"], reader)[1]

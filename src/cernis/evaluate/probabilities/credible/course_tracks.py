@@ -39,7 +39,9 @@ from cernis.evaluate.probabilities.credible.credible_intervals import (
     selected,
     united,
 )
+from cernis.evaluate.probabilities.credible.support_pool import SupportPool
 from cernis.kernels.array_types import Booleans, Floats, Integers
+from cernis.kernels.credible import SCALE
 from cernis.operators.distinct import distinct
 
 Seeds: TypeAlias = Callable[[Pairs], Integers]
@@ -61,7 +63,7 @@ class Tracks:
     recognition: Recognition
     seeds: Seeds | None = None
     pairs: Pairs | None = None
-    memory: SupportSets = field(default_factory=lambda: SupportSets.empty(0))
+    memory: SupportPool = field(default_factory=lambda: SupportPool(SupportSets.empty(0)))
     ended_intervals: Intervals = field(default_factory=lambda: _intervals(0, 0.0))
     """The maximal intervals that end at settled points and may still change."""
     settled: int = 0
@@ -86,7 +88,7 @@ class Tracks:
         self.courses = courses
         if len(new.values):
             seeds = np.zeros(len(new), np.int64) if self.seeds is None else self.seeds(new)
-            self.memory = self.memory.with_more(SupportSets.empty(len(new), seeds))
+            self.memory.add(SupportSets.empty(len(new), seeds))
             self.pairs = _stacked(self.pairs, new)
             self.ended_intervals = _intervals(
                 len(self), self.recognition.threshold, self.ended_intervals
@@ -113,7 +115,7 @@ class Tracks:
         if len(late):
             self._remember(_zeros(late, self.memory.seen[late], self.settled))
             series = self._series(count)
-        every = [self._recognised(part)[0] for part in chunks(series)]
+        every = [self._recognised(part, is_settled=False) for part in chunks(series)]
         intervals = _joined(self.ended_intervals, every, len(self))
         return self._in_time(self._most_credible(longest(intervals)))
 
@@ -121,10 +123,10 @@ class Tracks:
         """The most credible intervals; in bounded memory, those that touch are joined first."""
         return most_credible(intervals if self.recognition.limit is None else united(intervals))
 
-    def _recognised(self, part: Series) -> tuple[Intervals, SupportSets]:
-        """The intervals that end at further points of some pairs, and the memory after these.
+    def _recognised(self, part: Series, is_settled: bool) -> Intervals:
+        """The intervals that end at further points of some pairs; these points may be settled.
 
-        The intervals have the numbers of all pairs; the memory is that of the series only.
+        The intervals have the numbers of all pairs. Points that are settled go into the memory.
         """
         lengths = np.append(0, np.cumsum(part.lengths))
         offsets = lengths[part.offsets].astype(np.int64)
@@ -134,18 +136,28 @@ class Tracks:
                 "point; choose a longer tick"
             )
         pairs = part.owner[part.offsets[:-1]]
+        is_bounded = self.recognition.limit is not None
+        memory, skips = self.memory.taken(pairs, None if is_bounded else self._gains(part))
         intervals, memory = recognise(
             np.repeat(part.chances, part.lengths), offsets, self.recognition.threshold,
-            memory=self.memory.take(pairs), limit=self.recognition.limit,
-            durations=self.recognition.durations,
-            batch=None if self.recognition.limit is None else 1,
+            memory=memory, limit=self.recognition.limit, durations=self.recognition.durations,
+            batch=1 if is_bounded else None,
         )  # fmt: skip
+        if is_settled:
+            self.memory.put(pairs, skips, memory)
         counts = np.zeros(len(self), np.int64)
         counts[pairs] = np.diff(intervals.offsets)
         offsets = np.append(0, np.cumsum(counts)).astype(np.int64)
         return Intervals(
             offsets, intervals.starts, intervals.ends, intervals.sums, intervals.threshold
-        ), memory
+        )
+
+    def _gains(self, part: Series) -> Integers:
+        """How much the score of each series may rise at most."""
+        units = (part.chances * SCALE + 0.5).astype(np.int64)
+        gains = np.maximum(units - lowered(self.recognition.threshold), 0) * part.lengths
+        totals = np.append(0, np.cumsum(gains))
+        return np.asarray(np.diff(totals[part.offsets]))
 
     # -- points -----------------------------------------------------------------------------
 
@@ -175,9 +187,7 @@ class Tracks:
         if threshold <= 0:
             return np.ones(len(self), np.bool_)
         is_restless = np.zeros(len(self), np.bool_)
-        some = np.flatnonzero(np.diff(memory.offsets))
-        # Scores descend: the last start has the lowest.
-        lowest = memory.scores[memory.offsets[some + 1] - 1]
+        some, lowest = memory.last_scores()
         is_restless[some] = lowest <= memory.score[some] - threshold
         if self.recognition.limit is not None:
             # Old starts are forgotten in time; then nothing touches an interval any more, and it
@@ -187,11 +197,7 @@ class Tracks:
 
     def _remember(self, series: Series) -> None:
         """Let the memory see points, which are settled from now on."""
-        parts = []
-        for part in chunks(series):
-            intervals, memory = self._recognised(part)
-            parts.append(intervals)
-            self.memory = self.memory.with_new(part.owner[part.offsets[:-1]], memory)
+        parts = [self._recognised(part, is_settled=True) for part in chunks(series)]
         self.ended_intervals = longest(_joined(self.ended_intervals, parts, len(self)))
 
     def _take_final(self) -> Credible:
@@ -199,9 +205,7 @@ class Tracks:
         intervals, memory = self.ended_intervals, self.memory
         if not len(intervals):
             return self._in_time(intervals)
-        oldest = memory.seen + 1
-        some = np.flatnonzero(np.diff(memory.offsets))
-        oldest[some] = memory.points[memory.offsets[some]]
+        oldest = memory.oldest()
         owner = intervals.entities
         # In bounded memory, an interval that starts right after another belongs to it.
         reach = intervals.ends if self.recognition.limit is None else intervals.ends + 1

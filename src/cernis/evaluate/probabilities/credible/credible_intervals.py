@@ -12,7 +12,6 @@ import numpy as np
 
 from cernis.evaluate.probabilities.credible.durations import Durations, deletion_probabilities
 from cernis.kernels.array_types import Booleans, Floats, Integers
-from cernis.kernels.circuit_values import picked
 from cernis.kernels.compile import shortened
 from cernis.kernels.credible import HIGHEST, SCALE, TOLERANCE, choose
 from cernis.kernels.credible import find as _find
@@ -83,29 +82,6 @@ class SupportSets:
     def __len__(self) -> int:
         """The number of entities."""
         return len(self.seen)
-
-    def take(self, entities: Integers) -> SupportSets:
-        """The support sets of some entities, in this order."""
-        offsets, points = picked(self.offsets, self.points, entities)
-        _, scores = picked(self.offsets, self.scores, entities)
-        kept = (self.seen, self.score, self.lowest, self.states)
-        return SupportSets(offsets, points, scores, *(column[entities] for column in kept))
-
-    def with_more(self, other: SupportSets) -> SupportSets:
-        """These support sets, followed by others."""
-        mine = (self.points, self.scores, self.seen, self.score, self.lowest, self.states)
-        more = (other.points, other.scores, other.seen, other.score, other.lowest, other.states)
-        points, scores, *kept = (
-            np.concatenate(columns) for columns in zip(mine, more, strict=True)
-        )
-        offsets = np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]])
-        return SupportSets(offsets, points, scores, *kept)
-
-    def with_new(self, entities: Integers, other: SupportSets) -> SupportSets:
-        """These support sets, with those of some entities replaced."""
-        rows = np.arange(len(self))
-        rows[entities] = len(self) + np.arange(len(entities))
-        return self.with_more(other).take(rows)
 
     def starts(self, entity: int) -> list[tuple[int, float]]:
         """The possible starts of an entity, and their scores."""
