@@ -122,15 +122,16 @@ def _is_pointwise(part: object) -> bool:
 def related_values(plan: Plan) -> frozenset[Relation]:
     """The simple fluents of which rules ask for several values, or for one in their own rules.
 
-    Where at most one value is asked for, it does not matter that values exclude each other. In the
-    dialect rtec values may hold together.
+    To ask for the start or end of a value is to ask whether it holds. Where at most one value is
+    asked for, it does not matter that values exclude each other. In the dialect rtec values may
+    hold together.
     """
     if plan.checked.definitions.settings.dialect == "rtec":
         return frozenset()
     asked_values: dict[Relation, set[object]] = {}
     for stratum in (stratum for stage in plan.stages for stratum in stage.strata):
         for part in parts_of(tuple(own.rules for own in stratum.definitions)):
-            if isinstance(part, Stab | AntiStab | Fetch):
+            if isinstance(part, Stab | AntiStab | Fetch | Boundary):
                 pair = part.pair
                 is_open = isinstance(pair.value, Variable) or pair.relation in stratum.relations
                 values = asked_values.setdefault(pair.relation, set())
