@@ -284,8 +284,11 @@ class Run:
         """The probabilities of statically determined fluents at a point."""
         result: dict[Term, float] = {}
         simple = {pair: chance for pair, chance in carried.items() if not self.is_static(pair)}
-        layers = dict.fromkeys((_fluent(r.head), children(r.head)[1]) for r in self.static_rules)
-        for layer in layers:
+        # The rules of one pair may stand apart: it is evaluated where the last of them stands.
+        layers = dict.fromkeys(
+            (_fluent(r.head), children(r.head)[1]) for r in reversed(self.static_rules)
+        )
+        for layer in reversed(layers):
             self.now, self.carried = now, {**simple, **result}
             rules = [
                 r for r in self.static_rules if (_fluent(r.head), children(r.head)[1]) == layer
