@@ -3,11 +3,11 @@
     python benchmarks/durations.py --input movement.csv --input appearance.csv
         [--memory 60] [--means 1,2,4] [--seeds 4:7]
 
-The records are text, in the form that examples/surveillance reads, as the CAVIAR benchmark has them;
-none come with the project. They are divided into five parts of equal time. Durations are learned
-from four parts and used on the fifth, each part in turn, for each seed of the noise. Prints for each
-fluent f1 by point and by interval: by score range alone, with durations as in the literature, and
-with those that `cernis learn-durations` chooses; and the counts of the last.
+The records are text, in the form that examples/surveillance reads, as the CAVIAR benchmark has
+them; none come with the project. They are divided into five parts of equal time. Durations are
+learned from four parts and used on the fifth, each part in turn, for each seed of the noise. Prints
+for each fluent f1 by point and by interval: by score range alone, with durations as in the
+literature, and with those that `cernis learn-durations` chooses; and the counts of the last.
 """
 
 from __future__ import annotations

@@ -366,3 +366,21 @@ def test_times_that_cannot_be_read_are_errors(folder: Path, options: list[str], 
     done = run("run", "toy.cer", "-i", "w.txt", *options)
     assert done.code in (1, 2)
     assert said in done.err
+
+
+def test_deviations_from_exact_probabilities(tmp_path: Path) -> None:
+    (tmp_path / "rules.cer").write_text("""
+        initiatedAt(on(X)=true, T) :- happensAt(up(X), T).
+        initiatedAt(seen(X)=true, T) :- happensAt(look(X), T), holdsAt(on(X)=true, T).
+        initiatedAt(both(X)=true, T) :-
+            happensAt(ask(X), T), holdsAt(on(X)=true, T), holdsAt(seen(X)=true, T).
+    """)
+    (tmp_path / "records.txt").write_text("0.5::up|1|1|a\nlook|2|2|a\nask|3|3|a\n")
+    call = ("run", tmp_path / "rules.cer", "-i", tmp_path / "records.txt")
+    done = run(*call, "--uncertain", "--deviations")
+    assert done.code == 0
+    assert "probabilities of 1 of 3 pairs are off since others count as independent" in done.err
+    assert "both(a)=true: 0.250000 at 4, exactly 0.500000" in done.err
+    refused = run(*call, "--deviations")
+    assert refused.code == 2
+    assert "--deviations is about uncertain records" in refused.said

@@ -26,7 +26,7 @@ from cernis.evaluate.probabilities.credible.credible_tables import credible
 from cernis.evaluate.probabilities.credible.durations import Durations, learned
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.kernels.array_types import Booleans, Integers
-from cernis.kernels.credible import HIGHEST
+from cernis.tables.interval_tables import INFINITY
 
 Scores: TypeAlias = tuple[Score, Score]
 """How a way does by point and by interval."""
@@ -150,9 +150,9 @@ class _Trial:
 
     def _stretches(self) -> Integers:
         """The stretch of time of each pair, of as many pairs each, by when it first holds."""
-        first = np.full(len(self._courses.pairs), HIGHEST)
+        first = np.full(len(self._courses.pairs), INFINITY)
         np.minimum.at(first, self._true.owner, self._true.starts)
-        some = int(np.count_nonzero(first < HIGHEST))
+        some = int(np.count_nonzero(first < INFINITY))
         ranks = np.empty(len(first), np.int64)
         ranks[np.argsort(first, kind="stable")] = np.arange(len(first))
         return np.minimum(ranks * FOLDS // max(some, 1), FOLDS - 1)

@@ -32,6 +32,7 @@ from cernis.answers.result import Summary, find_relation
 from cernis.answers.time_output import WHOLE_NUMBERS, TimeOutput
 from cernis.check.catalogue import Catalogue
 from cernis.check.model import Relation
+from cernis.errors import UnsupportedError
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.probabilities.courses import Courses
 from cernis.kernels.array_types import Floats
@@ -62,11 +63,13 @@ class UncertainResult:
     def __init__(
         self, answer: Answer, catalogue: Catalogue, summary: Summary,
         times: TimeOutput = WHOLE_NUMBERS, origin: RunOrigin | None = None,
+        exact: Callable[[], Answer] | None = None,
     ) -> None:  # fmt: skip
         self.answer = answer
         self.summary = summary
         self.times = times
         self.origin = origin
+        self._exact = exact
         self._catalogue = catalogue
 
     def __repr__(self) -> str:
@@ -80,7 +83,7 @@ class UncertainResult:
         from cernis.answers.selection import selected_answer, selected_relations
 
         chosen = copy(self)
-        for table in ("intervals", "probabilities", "occurrences"):
+        for table in ("intervals", "probabilities", "occurrences", "deviations"):
             chosen.__dict__.pop(table, None)
         relations = selected_relations(names, self._catalogue, self._hidden)
         chosen.answer = selected_answer(self.answer, relations)
@@ -125,6 +128,24 @@ class UncertainResult:
         for relation, chances in sorted(self.answer.occurrence_chances.items()):
             parts.append(_occurrences(relation, self.answer.possible[relation], chances))
         return self.times.table(pa.concat_tables(parts))
+
+    @cached_property
+    def deviations(self) -> pa.Table:
+        """How far each pair's probability is off since rules take others as independent.
+
+        `fluent, args, value, deviation, time, probability, exact`: the largest deviation from the
+        probability that `:- exact(window).` gives, the first point that has it, and both
+        probabilities there; the largest deviations first. The records are read and evaluated
+        again. It is an UnsupportedError if too many pairs are related for exact probabilities.
+        """
+        from cernis.answers.independence import deviations
+
+        if self._exact is None:
+            raise UnsupportedError(
+                "deviations from exact probabilities are those of a run in this process: "
+                "program.run_uncertain(...).deviations"
+            )
+        return self.times.table(deviations(self.answer, self._exact()))
 
     def fluent(self, name: str) -> pa.Table:
         """The intervals of one fluent, with typed columns.

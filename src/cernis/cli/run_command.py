@@ -35,7 +35,12 @@ from cernis.cli.spark_command import (
     see_all,
     spark_settings,
 )
-from cernis.cli.uncertain_commands import UncertainOptions, refuse_probabilities, write_likely
+from cernis.cli.uncertain_commands import (
+    UncertainOptions,
+    refuse_probabilities,
+    say_deviations,
+    write_likely,
+)
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
@@ -139,6 +144,13 @@ class RunOptions:
     profile: Annotated[
         bool, typer.Option("--profile", help="Say what each rule costs, operator by operator.")
     ] = False
+    deviations: Annotated[
+        bool,
+        typer.Option(
+            "--deviations",
+            help="Say how far probabilities are off since rules take others as independent.",
+        ),
+    ] = False
     strict: Annotated[
         bool, typer.Option("--strict", help="Records that cannot be read are an error.")
     ] = False
@@ -195,7 +207,7 @@ class RunOptions:
         if self.selected:
             checked = program.checked
             selected_relations(self.selected, checked.catalogue, checked.definitions.auxiliary)
-        likely = self.likely.settings()
+        likely = self.likely.settings(more={"--deviations": self.deviations or None})
         if likely is not None and self.per_query:
             raise DataError("--per-query is about certain records: it does not go with --uncertain")
         return RunRequest(
@@ -209,7 +221,12 @@ class RunOptions:
         from cernis.records.record_sources import STANDARD_INPUT
 
         piped = any(str(file) == STANDARD_INPUT for file in self.inputs)
-        local_only = {"a pipe": piped, "--per-query": self.per_query, "--profile": self.profile}
+        if piped and self.deviations:
+            raise DataError("--deviations reads the input again, which a pipe does not allow")
+        local_only = {
+            "a pipe": piped, "--per-query": self.per_query, "--profile": self.profile,
+            "--deviations": self.deviations,
+        }  # fmt: skip
         reason = next((name for name, is_used in local_only.items() if is_used), None)
         if self.engine is Engine.SPARK and reason is not None:
             raise DataError(f"{reason} needs --engine local")
@@ -302,6 +319,8 @@ def _run_uncertain(
         )  # fmt: skip
     chosen = request.chosen(result)
     write_likely(chosen, options.output, options.result_format, request.probabilities)
+    if options.deviations:
+        say_deviations(chosen)
     return result.summary
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
 
@@ -21,7 +21,7 @@ from cernis.cli.program_arguments import (
     load_program,
     mapping_of,
 )
-from cernis.errors import DataError
+from cernis.errors import DataError, UnsupportedError
 
 if TYPE_CHECKING:
     from cernis.answers.accuracy import Accuracy
@@ -168,6 +168,23 @@ def write_likely(
     ])  # fmt: skip
     if output is not None:
         say(f"{len(written)} file{'s' if len(written) != 1 else ''} in {output}", err=True)
+
+
+_LISTED: Final = 5
+"""So many pairs are listed with their deviations."""
+
+
+def say_deviations(result: UncertainResult) -> None:
+    """Say how far the assumption of independence is off, and for which pairs most."""
+    from cernis.answers.independence import deviation_lines
+
+    try:
+        table = result.deviations
+    except UnsupportedError as error:
+        say(f"how far probabilities are off is not known: {error}", err=True)
+        return
+    for line in deviation_lines(table, _LISTED):
+        say(line, err=True)
 
 
 def learn_durations(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -205,7 +206,20 @@ def recognise_uncertain(
         plan, lambda: read_events(events, plan.checked, mapping, uncertain=True), chosen,
         (start, end), uncertain,
     )  # fmt: skip
-    return UncertainResult(answer, plan.checked.catalogue, summary, times, origin)
+
+    def exact() -> Answer:
+        again = read_events(events, plan.checked, mapping, uncertain=True)
+        run = Run(_with_exact_probabilities(plan), chosen.tick, chosen.ties, None, uncertain)
+        return run.over(again, start, end, chosen.window, chosen.step)
+
+    return UncertainResult(answer, plan.checked.catalogue, summary, times, origin, exact)
+
+
+def _with_exact_probabilities(plan: Plan) -> Plan:
+    """The plan as if the program said `:- exact(window).`"""
+    definitions = plan.checked.definitions
+    exact = replace(definitions, settings=replace(definitions.settings, exact=0))
+    return replace(plan, checked=replace(plan.checked, definitions=exact))
 
 
 def _summary(
