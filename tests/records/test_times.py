@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import warnings
+from random import Random
 
 import numpy as np
 import pyarrow as pa
@@ -79,3 +81,40 @@ def test_bad_zones_units_and_times_are_named() -> None:
         cernis.load(":- time(unit(min)).\n" + RULES)
     with pytest.raises(DataError, match="whole number, or a time"):
         call_time("soon", TimeScale())
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("unit", ["s", "ms"])
+def test_times_in_text_are_the_same_in_lines_in_tables_and_one_by_one(seed: int, unit: str) -> None:
+    """Usual forms are read together, others one by one; each field by itself is read alike."""
+    print("seed", seed)
+    random, scale = Random(seed), TimeScale(unit, "Europe/Berlin", rounds=True)
+    clocks = [
+        f"2026-{random.choice(['03-29', '10-25'])}T{hour:02}:{random.randrange(60):02}:07.5"
+        for hour in range(5)
+    ]
+    more = ["7", " -7 ", "2026-03-29", "2026-W13-7", "20260329T0230", "2026-03-29T02:30+0100",
+            "soon", "2026-03-29 02:30:00,25", "99999999999999999999", "2026-13-01", ""]  # fmt: skip
+    texts = random.choices([*clocks, *more], k=40)
+    together = time_points(pa.chunked_array([texts[:9], texts[9:]]), "t", scale=scale)
+    singly = [time_points(pa.chunked_array([[text]]), "t", scale=scale) for text in texts]
+    assert together.known.tolist() == [each.known[0] for each in singly]
+    points = [int(each.times[0]) for each in singly if each.known[0]]
+    assert together.times[together.known].tolist() == points
+    large = pa.chunked_array([pa.array(texts, pa.large_string()).dictionary_encode()])
+    assert time_points(large, "t", scale=scale).times[together.known].tolist() == points
+    program = cernis.load(RULES, time_unit=unit, timezone="Europe/Berlin", round_times=True)
+    lines = "".join(f"go|{text}|{text}|{number}\n" for number, text in enumerate(texts))
+    table = pa.table({"X": range(len(texts)), "occurrence": texts})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cernis.InputWarning)
+        read, expected = program.run(lines), program.run({"go": table})
+    assert read.text() == expected.text()
+    assert len(read.summary.set_aside) == len(expected.summary.set_aside)
+
+
+def test_lines_of_text_with_times_too_fine_are_an_error_that_names_the_line() -> None:
+    program = cernis.load(RULES)
+    lines = "go|2026-03-29T03:00|2026-03-29T03:00|a\ngo|1|2026-03-29T03:00:00.5|b\n"
+    with pytest.raises(DataError, match="line:2: .*03:00:00.5 has a fraction of a second"):
+        program.run(lines)

@@ -49,6 +49,12 @@ def as_numpy(array: pa.Array | pa.ChunkedArray) -> Array:
     return np.frombuffer(data, kind)[low:high]
 
 
+def is_text_type(kind: pa.DataType) -> bool:
+    """Is it a type of text?"""
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
 def as_texts(texts: Iterable[str]) -> pa.Array:
     """Texts as an Arrow array; what UTF-8 cannot hold is written as an escape."""
     encoded = [text.encode("utf-8", "backslashreplace") for text in texts]

@@ -46,8 +46,11 @@ def fields_of(column: pa.ChunkedArray) -> Fields:
 
 
 def _piece(texts: pa.Array) -> Fields:
+    if pa.types.is_string_view(texts.type):
+        texts = pc.cast(texts, pa.large_string())
     _, offsets, data = texts.buffers()
-    read_offsets: Array = np.frombuffer(offsets or b"", np.int32)
+    width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    read_offsets: Array = np.frombuffer(offsets or b"", width)
     bounds: Integers = read_offsets[texts.offset :][: len(texts) + 1].astype(np.int64)
     return Fields(np.frombuffer(data or b"", np.uint8), bounds[:-1], bounds[1:])
 

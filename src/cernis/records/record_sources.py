@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from cernis.check.checker import Checked
 from cernis.errors import DataError
 from cernis.kernels.array_types import Booleans
+from cernis.records.arrow_arrays import as_numpy, is_text_type
 from cernis.records.column_names import ColumnNames
 from cernis.records.column_titles import likely_relation, refuse_duplicates, relation_title
 from cernis.records.column_troubles import seems_separated
@@ -30,7 +31,6 @@ from cernis.records.tabular import (
     add_table,
     as_table,
     is_table,
-    is_text_type,
     without_dictionary,
 )
 from cernis.records.text_records import read_stream
@@ -474,6 +474,6 @@ def _chosen(table: pa.Table | TextTable, mapping: InputMapping) -> Booleans | No
             if isinstance(table, TextTable)
             else pc.equal(column, pa.scalar(wanted))
         )
-        is_equal = pc.fill_null(equal, False).to_numpy()
+        is_equal = as_numpy(pc.fill_null(equal, False))
         chosen = is_equal if chosen is None else chosen & is_equal
     return chosen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from cernis.check.amounts import FARTHEST
 from cernis.errors import DataError
 from cernis.kernels.array_types import Booleans, Floats, Integers
-from cernis.records.arrow_arrays import as_arrow
+from cernis.records.arrow_arrays import as_arrow, as_numpy, is_text_type
 from cernis.records.column_titles import (
     CLOCK_TIMES,
     NAMES,
@@ -37,7 +37,7 @@ from cernis.records.record_columns import (
 )
 from cernis.records.record_shapes import Shapes
 from cernis.records.text_tables import TextTable
-from cernis.records.time_columns import time_points
+from cernis.records.time_columns import fields_as_times, time_points
 from cernis.records.times import NO_TIME_AT_ALL, SECONDS
 from cernis.syntax.time_scale import TimeScale
 from cernis.tables.domains import Texts, has_gaps
@@ -136,7 +136,7 @@ def add_mixed_table(table: pa.Table | TextTable, gathering: Gathering, source: s
     first = gathering.sources.begin(source) + is_text
     gathering.sources.grow(_line_count(table))
     places = _line_places(table, first)
-    numbers = coded.indices.to_numpy()
+    numbers = as_numpy(coded.indices)
     for code, name in enumerate(coded.dictionary.to_pylist()):
         rows = np.flatnonzero(numbers == code)
         if gathering.is_clock(name):
@@ -239,7 +239,7 @@ def _by_length(
     if isinstance(table, TextTable) or "args" not in table.column_names:
         return [(np.arange(table.num_rows), table)]
     lists = table.column("args").combine_chunks()
-    lengths = pc.list_value_length(lists).fill_null(0).to_numpy()
+    lengths = as_numpy(pc.list_value_length(lists).fill_null(0))
     parts = []
     for length in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == length)
@@ -320,7 +320,7 @@ class _Reading:
                 column = pc.equal(words, "true")
         if not pa.types.is_boolean(column.type) and not pa.types.is_null(column.type):
             raise DataError(f"column {title} of {self._name} must hold true or false")
-        return pc.fill_null(column.cast(pa.bool_()), False).to_numpy().astype(np.bool_)  # type: ignore[no-any-return]
+        return as_numpy(pc.fill_null(column.cast(pa.bool_()), False))
 
     def _chances(self) -> Floats | None:
         """The probabilities of the rows, out of bounds where one is missing or is none."""
@@ -335,7 +335,7 @@ class _Reading:
                 f"column {self._titles.probability} of {self._name} must hold numbers, "
                 f"not {column.type}"
             )
-        chances = pc.cast(column, pa.float64()).fill_null(-1.0).to_numpy()
+        chances = as_numpy(pc.cast(column, pa.float64()).fill_null(-1.0))
         return np.where(np.isnan(chances), -1.0, chances)
 
     def _keep(self, times: list[Integers], mask: Booleans | None, reason: str) -> list[Integers]:
@@ -356,7 +356,7 @@ class _Reading:
         for title in (self._titles.start, self._titles.arrival):
             if title is not None:
                 is_null = self._table.column(title).is_null(nan_is_null=True)
-                filled &= ~is_null.to_numpy()
+                filled &= ~as_numpy(is_null)
         return filled
 
     def _times(self) -> tuple[list[Integers], Booleans]:
@@ -381,13 +381,15 @@ class _Reading:
     def _time(self, title: str, missing: int | None = None) -> tuple[Integers, Booleans]:
         described = f"{title} of {self._name}"
         if isinstance(self._table, TextTable):
-            times = self._table.times(title)
-            if times is not None:
-                return times, np.ones(len(times), np.bool_)
-        times, known, dated = time_points(
-            self._table.column(title), described, missing, live=self._gathering.live,
-            scale=self._gathering.shapes.time_scale,
-        )  # fmt: skip
+            times, known, dated = fields_as_times(
+                *self._table.written(title), described, missing, live=self._gathering.live,
+                scale=self._gathering.shapes.time_scale,
+            )  # fmt: skip
+        else:
+            times, known, dated = time_points(
+                self._table.column(title), described, missing, live=self._gathering.live,
+                scale=self._gathering.shapes.time_scale,
+            )  # fmt: skip
         self._gathering.dated |= dated
         return times, known
 
@@ -401,10 +403,10 @@ class _Reading:
                     is_filled = ~empty if is_filled is None else is_filled & ~empty
                 continue
             column = self._table.column(title)
-            gaps = column.is_null().to_numpy() if column.null_count else None
+            gaps = as_numpy(column.is_null()) if column.null_count else None
             if pa.types.is_floating(column.type):
                 # Without a number, Arrow's null becomes numpy's.
-                values = column.to_numpy()
+                values = as_numpy(pc.cast(column, pa.float64()).fill_null(np.nan))
                 gaps = np.isnan(values) if has_gaps(values) else None
             if gaps is not None:
                 is_filled = ~gaps if is_filled is None else is_filled & ~gaps
@@ -433,17 +435,17 @@ def argument_column(column: pa.ChunkedArray, described: str, scale: TimeScale = 
     if types.is_unsigned_integer(kind) and kind.bit_width == 64:
         return Coded(column.to_pylist(), np.arange(len(column)))
     if types.is_integer(kind):
-        return column.to_numpy().astype(np.int64, copy=False)  # type: ignore[no-any-return]
+        return as_numpy(column).astype(np.int64, copy=False)
     if types.is_floating(kind) or types.is_decimal(kind):
-        return pc.cast(column, pa.float64()).to_numpy()  # type: ignore[no-any-return]
+        return as_numpy(pc.cast(column, pa.float64()))
     if types.is_boolean(kind):
-        return Coded(["false", "true"], column.to_numpy().astype(np.int64))
+        return Coded(["false", "true"], as_numpy(column).astype(np.int64))
     if types.is_timestamp(kind) or types.is_date(kind):
         return time_points(column, described.removeprefix("column "), scale=scale)[0]
     if types.is_dictionary(kind):
         return _dictionary(column, described, scale)
     if is_text_type(kind):
-        return _texts(pc.cast(column, pa.large_string()))
+        return _texts(column)
     raise DataError(f"{described} has the type {kind}; cast it to a number or to text")
 
 
@@ -453,18 +455,17 @@ def without_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(column, kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
-def is_text_type(kind: pa.DataType) -> bool:
-    """Is it a type of text?"""
-    types = pa.types
-    tests: tuple[Callable[[pa.DataType], bool], ...] = (
-        types.is_string, types.is_large_string, types.is_string_view,
-    )  # fmt: skip
-    return any(test(kind) for test in tests)
-
-
 def _texts(column: pa.ChunkedArray) -> Coded:
-    coded = column.combine_chunks().dictionary_encode()
-    return Coded(Texts(coded.dictionary), coded.indices.to_numpy().astype(np.int64))
+    coded = column.dictionary_encode().unify_dictionaries()
+    if not coded.num_chunks:
+        return Coded([], np.empty(0, np.int64))
+    texts = Texts(pc.cast(coded.chunk(0).dictionary, pa.large_string()))
+    return Coded(texts, _places(coded))
+
+
+def _places(column: pa.ChunkedArray) -> Integers:
+    """The places of the rows in the one dictionary of all pieces, in integers of any size."""
+    return as_numpy(pa.chunked_array([piece.indices for piece in column.chunks]))
 
 
 def _dictionary(column: pa.ChunkedArray, described: str, scale: TimeScale) -> Column:
@@ -472,7 +473,7 @@ def _dictionary(column: pa.ChunkedArray, described: str, scale: TimeScale) -> Co
         return Coded([], np.empty(0, np.int64))
     whole = column.unify_dictionaries()
     dictionary = whole.chunk(0).dictionary
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in whole.chunks], dtype=np.int64)
+    codes = _places(whole)
     used = np.bincount(codes, minlength=len(dictionary)) > 0
     if not used.all():
         dictionary, codes = dictionary.filter(as_arrow(used)), (np.cumsum(used) - 1)[codes]

@@ -27,7 +27,7 @@ from cernis.records.record_columns import (
     RecordKind,
 )
 from cernis.records.text_lines import TOO_FEW, heading, read_line
-from cernis.records.time_columns import time_points
+from cernis.records.time_columns import time_points, usual_dates
 
 BLOCK: Final = 1 << 25
 """How much text is looked at together."""
@@ -160,10 +160,31 @@ class _Block:
             for number, is_end in enumerate(may_be_open, 1)
         ]
         if odd.any():
+            self._read_dates(rows, may_be_open, times, odd)
+        if odd.any():
             self._one_by_one(rows.lines[odd])
             times, rows = [time[~odd] for time in times], rows.some(~odd)
         if len(rows.lines):
             self._add(rows, form, times, retracts)
+
+    def _read_dates(
+        self, rows: _GroupRows, may_be_open: list[bool], times: list[Integers], odd: Booleans
+    ) -> None:
+        """Read dates and times among the odd lines; lines without anything else are odd no more."""
+        places = np.flatnonzero(odd)
+        chosen = rows.some(odd)
+        still_odd = np.zeros(len(places), np.bool_)
+        any_dates = np.zeros(len(places), np.bool_)
+        for number, (is_end, column) in enumerate(zip(may_be_open, times, strict=True), 1):
+            is_date = np.zeros(len(places), np.bool_)
+            fields = chosen.fields(number)
+            read_times(fields, is_end, is_date)
+            ticks, known = usual_dates(fields, self._gathering.shapes.time_scale)
+            column[places[is_date]] = ticks[is_date]
+            still_odd |= is_date & ~known
+            any_dates |= is_date & known
+        self._gathering.dated |= bool((any_dates & ~still_odd).any())
+        odd[places[~still_odd]] = False
 
     def _add(
         self, rows: _GroupRows, form: RecordForm, times: list[Integers], retracts: bool

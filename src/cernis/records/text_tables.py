@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from cernis.errors import DataError
 from cernis.kernels.array_types import Booleans, Integers
 from cernis.kernels.separated_text import SeparatedText, separate
-from cernis.kernels.text_fields import Fields, read_times
+from cernis.kernels.text_fields import Fields
 from cernis.records.arrow_arrays import as_arrow, as_numpy
 from cernis.records.fields import as_texts, fields_of, plain_text, typed
 from cernis.records.record_columns import Column
@@ -100,11 +100,9 @@ class TextTable:
         """The rows in which nothing is written in a column; None if there are none."""
         return self._column(title).gaps
 
-    def times(self, title: str) -> Integers | None:
-        """A column as times; None unless all are written as whole numbers."""
-        odd = np.zeros(self.num_rows, np.bool_)
-        times = read_times(self._column(title).fields, False, odd)
-        return None if odd.any() else times
+    def written(self, title: str) -> TextColumn:
+        """A column as it is written."""
+        return self._column(title)
 
     def values(self, title: str, declared_text: bool) -> Column:
         """A column as numbers, or as values of any kind; as it is written, if it is to be text."""

@@ -12,18 +12,17 @@ import pyarrow.compute as pc
 from cernis.check.amounts import FARTHEST
 from cernis.errors import DataError
 from cernis.kernels.array_types import Booleans, Integers
-from cernis.records.arrow_arrays import as_arrow
+from cernis.kernels.text_fields import Fields, number_texts, read_times
+from cernis.kernels.text_times import CLOCK, NO_TIME, TOO_FINE, read_written_times
+from cernis.records.arrow_arrays import as_arrow, as_numpy, is_text_type
+from cernis.records.fields import fields_of
 from cernis.records.times import SECONDS
+from cernis.records.times import is_date as is_date_text
 from cernis.syntax.time_scale import NANOSECONDS, UNITS, FinerThanUnit, TimeScale
 
-_PLAIN_DIGITS: Final = 18
-"""A whole number of so many digits always fits into 64 bits."""
 _MOST_DIGITS: Final = 4_000
-_CLOCK: Final = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?"
-_NAIVE: Final = f"^{_CLOCK}$"
-_ZONED: Final = rf"^{_CLOCK}(?:Z|[+-]\d\d:?\d\d)$"
-_FINE: Final = r"\.\d"
-_FINEST: Final = r"\.\d{7}"
+_BLOCK: Final = 1 << 15
+"""How many times are scaled at once, so that what is between stays in the cache."""
 
 
 class TimePoints(NamedTuple):
@@ -56,39 +55,32 @@ def time_points(
     if pa.types.is_dictionary(kind):
         plain = pc.cast(column, kind.value_type)
         return time_points(plain, described, missing, live=live, scale=scale)
-    known, gaps = np.ones(len(column), np.bool_), None
-    if column.null_count:
-        known, gaps = column.is_valid().to_numpy(), column.is_null().to_numpy()
-        column = column if pa.types.is_null(kind) else column.fill_null(_nothing(kind))
+    gaps = as_numpy(column.is_null()) if column.null_count else None
+    if is_text_type(kind):
+        texts = column if gaps is None else column.fill_null(pa.scalar("", kind))
+        return fields_as_times(
+            fields_of(texts), gaps, described, missing, live=live, scale=scale
+        )  # fmt: skip
+    known = np.ones(len(column), np.bool_) if gaps is None else ~gaps
+    if gaps is not None and not pa.types.is_null(kind):
+        column = column.fill_null(pa.scalar(0, pa.int64()).cast(kind))
     is_time = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
-    if is_time or _is_text(kind):
-        read = _instants(column, scale) if is_time else _written(column, scale)
+    if is_time:
+        read = _instants(column, scale)
         too_fine = read.too_fine & known
         if not live and too_fine.any():
             raise DataError(f"column {described}: {_finer(column, too_fine, scale)}")
-        whole, known = read.ticks, known & read.known & ~too_fine
-        dated = is_time or bool((known & ~_are_numbers(column)).any())
+        whole, known = read.ticks, known & ~too_fine
     else:
         whole, known = _numbers(column, known, described)
-        dated = False
     if missing is not None and gaps is not None:
         whole, known = np.where(gaps, missing, whole), known | gaps
-    return TimePoints(whole, known, dated and len(column) > 0)
+    return TimePoints(whole, known, is_time and len(column) > 0)
 
 
 def _finer(column: pa.ChunkedArray, too_fine: Booleans, scale: TimeScale) -> FinerThanUnit:
     first = column[int(np.argmax(too_fine))]
     return FinerThanUnit(first.cast(pa.string()).as_py(), scale.unit)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
-
-
-def _nothing(kind: pa.DataType) -> pa.Scalar:
-    """What an empty cell is filled with; its mask says that it is empty."""
-    return pa.scalar("", kind) if _is_text(kind) else pa.scalar(0, pa.int64()).cast(kind)
 
 
 # -- numbers ---------------------------------------------------------------------------------
@@ -104,14 +96,14 @@ def _numbers(column: pa.ChunkedArray, known: Booleans, described: str) -> tuple[
         raise DataError(
             f"column {described} has the type {kind}; a time is a whole number or a date"
         )
-    whole = pc.cast(column, pa.int64(), safe=False).to_numpy()
+    whole = as_numpy(pc.cast(column, pa.int64(), safe=False))
     if pa.types.is_uint64(kind):
         whole = np.where(whole < 0, FARTHEST + 1, whole)
     return whole, known
 
 
 def _whole_floats(column: pa.ChunkedArray, known: Booleans) -> tuple[Integers, Booleans]:
-    floats = column.to_numpy().astype(np.float64)
+    floats = as_numpy(pc.cast(column, pa.float64()))
     known = known & np.isfinite(floats)
     floats = np.where(known, floats, 0)
     near = np.clip(floats, -FARTHEST - 1024, FARTHEST + 1024)
@@ -125,7 +117,7 @@ def _instants(column: pa.ChunkedArray, scale: TimeScale) -> _Instants:
     """Arrow's dates and times; those without a zone are in the scale's."""
     kind = column.type
     exact = column if pa.types.is_timestamp(kind) else pc.cast(column, pa.timestamp("s"))
-    counts = pc.cast(exact, pa.int64()).to_numpy()
+    counts = as_numpy(pc.cast(exact, pa.int64()))
     if exact.type.tz is None and scale.zone != "UTC":
         counts = _in_zone(counts, exact.type.unit, scale)
     return _scaled(counts, exact.type.unit, scale)
@@ -135,10 +127,7 @@ def _scaled(counts: Integers, unit: str, scale: TimeScale) -> _Instants:
     """Counts of a unit as time-points; what lies too far away stays so."""
     known = np.ones(len(counts), np.bool_)
     if UNITS[unit] > scale.per_second:
-        ratio = UNITS[unit] // scale.per_second
-        ticks = counts // ratio
-        too_fine = np.zeros_like(known) if scale.rounds else ticks * ratio != counts
-        return _Instants(ticks, known, too_fine)
+        return _rounded_down(counts, UNITS[unit] // scale.per_second, scale.rounds)
     ratio = scale.per_second // UNITS[unit]
     if ratio > 1:
         far = FARTHEST // ratio
@@ -146,6 +135,17 @@ def _scaled(counts: Integers, unit: str, scale: TimeScale) -> _Instants:
         is_near = (counts <= far) & (counts >= -far)
         counts = np.where(is_near, np.where(is_near, counts, 0) * ratio, beyond)
     return _Instants(counts, known, np.zeros_like(known))
+
+
+def _rounded_down(counts: Integers, ratio: int, is_asked: bool) -> _Instants:
+    """Counts of a finer unit, and which of them lie between time-points, unless that is asked."""
+    ticks, too_fine = np.empty_like(counts), np.zeros(len(counts), np.bool_)
+    for low in range(0, len(counts), _BLOCK):
+        rows = slice(low, low + _BLOCK)
+        np.floor_divide(counts[rows], ratio, out=ticks[rows])
+        if not is_asked:
+            np.not_equal(ticks[rows] * ratio, counts[rows], out=too_fine[rows])
+    return _Instants(ticks, np.ones(len(counts), np.bool_), too_fine)
 
 
 def _in_zone(counts: Integers, unit: str, scale: TimeScale) -> Integers:
@@ -156,9 +156,11 @@ def _in_zone(counts: Integers, unit: str, scale: TimeScale) -> Integers:
     """
     clock = as_arrow(np.ascontiguousarray(counts)).cast(pa.timestamp(unit))
     before, after = (
-        pc.assume_timezone(clock, scale.zone, ambiguous="earliest", nonexistent=choice)
-        .cast(pa.int64())
-        .to_numpy()
+        as_numpy(
+            pc.assume_timezone(clock, scale.zone, ambiguous="earliest", nonexistent=choice).cast(
+                pa.int64()
+            )
+        )
         for choice in ("earliest", "latest")
     )
     skipped = np.flatnonzero(before != after)
@@ -167,7 +169,7 @@ def _in_zone(counts: Integers, unit: str, scale: TimeScale) -> Integers:
         distinct, places = np.unique(counts[skipped], return_inverse=True)
         read = [_skipped_time(count, unit, scale) for count in distinct.tolist()]
         after[skipped] = np.array(read, np.int64)[places]
-    return after  # type: ignore[no-any-return]
+    return after
 
 
 def _skipped_time(count: int, unit: str, scale: TimeScale) -> int:
@@ -179,62 +181,74 @@ def _skipped_time(count: int, unit: str, scale: TimeScale) -> int:
 # -- text ------------------------------------------------------------------------------------
 
 
-def _texts(column: pa.ChunkedArray) -> pa.Array:
-    texts = pc.utf8_trim_whitespace(pc.cast(column, pa.large_string())).combine_chunks()
-    return texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
+def fields_as_times(
+    fields: Fields, gaps: Booleans | None, described: str, missing: int | None = None, *,
+    live: bool = False, scale: TimeScale = SECONDS,
+) -> TimePoints:  # fmt: skip
+    """Fields of text as `time_points` gives them; those in `gaps` are empty cells."""
+    read, is_date = _written(fields, gaps, scale)
+    known = read.known if gaps is None else read.known & ~gaps
+    too_fine = read.too_fine & known
+    if not live and too_fine.any():
+        first = fields.some(np.flatnonzero(too_fine)[:1]).all_written()[0].decode().strip()
+        raise DataError(f"column {described}: {FinerThanUnit(first, scale.unit)}")
+    known &= ~too_fine
+    dated = bool((known & is_date).any())
+    if missing is None or gaps is None:
+        return TimePoints(read.ticks, known, dated)
+    return TimePoints(np.where(gaps, missing, read.ticks), known | gaps, dated)
 
 
-def _matches(texts: pa.Array, expression: str) -> Booleans:
-    return pc.match_substring_regex(texts, expression).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+def usual_dates(fields: Fields, scale: TimeScale) -> tuple[Integers, Booleans]:
+    """Fields that are dates or times of the usual form as time-points, and which of them are.
+
+    Those that are finer than the unit, and are not to be rounded, are none.
+    """
+    read = _dates(fields, scale)
+    return read.ticks, read.known & ~read.too_fine
 
 
-def _are_numbers(column: pa.ChunkedArray) -> Booleans:
-    return _matches(_texts(column), "^[+-]?[0-9]+$")
-
-
-def _written(column: pa.ChunkedArray, scale: TimeScale) -> _Instants:
-    """Times written as whole numbers, or else as dates or times of ISO 8601."""
-    texts = _texts(column)
-    plain = _matches(texts, f"^-?[0-9]{{1,{_PLAIN_DIGITS}}}$")
-    nothing = np.zeros(len(texts), np.bool_)
-    numbers = pc.cast(pc.if_else(as_arrow(plain), texts, "0"), pa.int64()).to_numpy()
-    result = _Instants(np.array(numbers), plain.copy(), nothing)
-    for expression, is_zoned in ((_NAIVE, False), (_ZONED, True)):
-        if not result.known.all():
-            rows = np.flatnonzero(~result.known & _matches(texts, expression))
-            _fill(result, rows, _usual(texts.take(as_arrow(rows)), is_zoned, scale))
-    others = np.flatnonzero(~result.known)
+def _written(fields: Fields, gaps: Booleans | None, scale: TimeScale) -> tuple[_Instants, Booleans]:
+    """Times written as whole numbers, or as dates or times of ISO 8601; which are the latter."""
+    is_date = np.zeros(len(fields.lows), np.bool_)
+    ticks = read_times(fields, False, is_date)
+    rows = np.flatnonzero(is_date)
+    if not len(rows):
+        return _Instants(ticks, np.ones_like(is_date), np.zeros_like(is_date)), is_date
+    if len(rows) == len(ticks):
+        result = _dates(fields, scale)
+    else:
+        result = _Instants(ticks, ~is_date, np.zeros_like(is_date))
+        _fill(result, rows, _dates(fields.some(rows), scale))
+    others = np.flatnonzero(~result.known if gaps is None else ~result.known & ~gaps)
     if len(others):
-        _fill(result, others, _unusual(texts.take(as_arrow(others)), scale))
-    return result
+        part, is_date[others] = _unusual(fields.some(others), scale)
+        _fill(result, others, part)
+    return result, is_date
 
 
-def _fill(result: _Instants, rows: Integers, part: _Instants | None) -> None:
-    if part is not None:
-        for whole, some in zip(result, part, strict=True):
-            whole[rows] = some
+def _dates(fields: Fields, scale: TimeScale) -> _Instants:
+    """Dates and times of the usual form; what is of another is not known."""
+    kinds, ticks = read_written_times(fields, scale.per_second)
+    if scale.zone != "UTC":
+        rows = np.flatnonzero(kinds & CLOCK)
+        ticks[rows] = _in_zone(ticks[rows], scale.unit, scale)
+    too_fine = np.zeros(len(kinds), np.bool_) if scale.rounds else (kinds & TOO_FINE) > 0
+    return _Instants(ticks, kinds != NO_TIME, too_fine)
 
 
-def _usual(texts: pa.Array, is_zoned: bool, scale: TimeScale) -> _Instants | None:
-    """Times of the usual form, all with or all without a zone; None if some is no time."""
-    if not len(texts):
-        return None
-    unit = "ns" if pc.any(pc.match_substring_regex(texts, _FINEST)).as_py() else "us"
-    unit = unit if pc.any(pc.match_substring_regex(texts, _FINE)).as_py() else "s"
-    try:
-        read = pc.cast(texts, pa.timestamp(unit, "UTC" if is_zoned else None))
-    except pa.ArrowInvalid:
-        return None
-    return _instants(pa.chunked_array([read]), scale)
+def _fill(result: _Instants, rows: Integers, part: _Instants) -> None:
+    for whole, some in zip(result, part, strict=True):
+        whole[rows] = some
 
 
-def _unusual(texts: pa.Array, scale: TimeScale) -> _Instants:
-    """Texts that are read one distinct one at a time."""
-    coded = texts.dictionary_encode()
-    rows = [_one_text(text, scale) for text in coded.dictionary.to_pylist()]
-    codes = coded.indices.to_numpy()
-    ticks, known, too_fine = (np.array(part) for part in zip(*rows, strict=True))
-    return _Instants(ticks.astype(np.int64)[codes], known[codes], too_fine[codes])
+def _unusual(fields: Fields, scale: TimeScale) -> tuple[_Instants, Booleans]:
+    """Fields that are read one distinct one at a time, and which are no whole numbers."""
+    codes, rows = number_texts(fields)
+    texts = [each.decode("utf-8", "replace").strip() for each in fields.some(rows).all_written()]
+    ticks, known, too_fine = zip(*(_one_text(text, scale) for text in texts), strict=True)
+    flags = np.array([known, too_fine, [is_date_text(text) for text in texts]], np.bool_)[:, codes]
+    return _Instants(np.array(ticks, np.int64)[codes], flags[0], flags[1]), flags[2]
 
 
 def _one_text(text: str, scale: TimeScale) -> tuple[int, bool, bool]:
