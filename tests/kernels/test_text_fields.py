@@ -22,7 +22,9 @@ WORDS = [
     b"abcdefgh", b"abcdefghi", b"abcdefghijklmnopqrstu", b"abcdefghijklmnopqrstv", b"x\0", b"x",
     b"999999999999999999", b"9223372036854775806", b"9223372036854775807", b"9223372036854775808",
     b"-9223372036854775807", b"-9223372036854775808", b"99999999999999999999", b"123456789.123456",
-    b"123456789012.345", b"1234567890123.456", b"0.000000000000001", b"\xc3\xa9", b"12\xff",
+    b"123456789012.345", b"1234567890123.456", b"same head, A, same tail",
+    b"same head, B, same tail", b"same head, A, and same tail", b"0.000000000000001",
+    b"\xc3\xa9", b"12\xff",
 ]  # fmt: skip
 
 

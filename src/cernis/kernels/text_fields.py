@@ -28,8 +28,12 @@ NEITHER, INTEGER, FLOAT = range(3)
 OPEN_END: Final = (1 << 63) - 1
 """What a time `inf` is read as."""
 
-ZERO, ONE, EIGHT = (np.uint64(number) for number in (0, 1, 8))
+ZERO, ONE, TWO, EIGHT = (np.uint64(number) for number in (0, 1, 2, 8))
+_LOW_HALF: Final = np.uint64((1 << 32) - 1)
 _SPREAD, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
+_OTHER_SPREAD, _HALF = np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(32)
+_SHORT: Final = 16
+"""Fields of no more bytes are equal if they have the same first word, last word and length."""
 _MOST_DIGITS, _MOST_EXACT, _MOST_DECIMALS = 19, 15, 22
 _FIRST_BITS: Final = 12
 _POWERS: Final = np.array([10.0**power for power in range(_MOST_DECIMALS + 1)])
@@ -317,12 +321,23 @@ def read_times(fields: Fields, may_be_open: bool, odd: Booleans) -> Integers:
 
 
 @part
-def _hash(text: Bytes, address: int, low: int, high: int) -> np.uint64:
-    mixed = np.uint64(high - low) * _SPREAD
-    for place in range(low, high, 8):
-        mixed = (mixed ^ _word(text, address, place, high)) * _SPREAD
-        mixed ^= mixed >> _SHIFT
-    return mixed * _SPREAD
+def _last_word(address: int, low: int, high: int) -> np.uint64:
+    """The last eight bytes of a field of more than eight, which may be among the first; else 0."""
+    return word_at(address + high - 8) if high - low > 8 else ZERO
+
+
+@part
+def _hash(
+    text: Bytes, address: int, low: int, high: int, first: np.uint64, last: np.uint64
+) -> np.uint64:
+    """The hash of a field, whose first and last words are these.
+
+    Two products that do not wait for each other are what most fields take.
+    """
+    mixed = (first ^ np.uint64(high - low)) * _SPREAD + (last ^ (last >> _SHIFT)) * _OTHER_SPREAD
+    for place in range(low + 8, high - 8, 8):
+        mixed = ((mixed ^ (mixed >> _SHIFT)) ^ _word(text, address, place, high)) * _SPREAD
+    return (mixed ^ (mixed >> _SHIFT)) * _SPREAD
 
 
 @part
@@ -339,7 +354,7 @@ def _is_same(text: Bytes, address: int, low: int, high: int, other: int, other_h
 
 def _number_texts_plain(
     text: Bytes, address: int, lows: Integers, highs: Integers, begin: int, bits: int,
-    slots: SmallIntegers, known: Integers, hashes: Words, numbers: Integers, count: int,
+    slots: Words, known: Integers, numbers: Integers, count: int,
 ) -> tuple[int, int]:  # fmt: skip
     """The twin of `_number_texts`: it needs no slots, and begins again when there is more room."""
     numbered: dict[bytes, int] = {}
@@ -353,52 +368,64 @@ def _number_texts_plain(
 
 
 @kernel(
-    "bytes integer integers integers integer integer writable-small writable-integers "
-    "writable-words writable-integers integer",
+    "bytes integer integers integers integer integer writable-words writable-integers "
+    "writable-integers integer",
     "integer integer",
     plain=_number_texts_plain,
     counted=(2, 3),
 )
 def _number_texts(
     text: Bytes, address: int, lows: Integers, highs: Integers, begin: int, bits: int,
-    slots: SmallIntegers, known: Integers, hashes: Words, numbers: Integers, count: int,
+    slots: Words, known: Integers, numbers: Integers, count: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Number fields in the order they come, equal ones alike, while there is room for more.
 
-    Gives the row it came to, and how many different fields are known then.
+    A slot is four words: the first and the last of a field, its length beside its number and one,
+    and its hash. Gives the row it came to, and how many different fields are known then.
     """
-    shift, last = Place(64 - bits), (ONE << Place(bits)) - ONE
+    shift, last_slot = Place(64 - bits), (ONE << Place(bits)) - ONE
     for row in range(begin, len(lows)):
         low, high = lows[row], highs[row]
-        mixed = _hash(text, address, low, high)
-        slot = mixed >> shift
-        while slots[slot] != 0:
-            other = Place(slots[slot] - 1)
-            if hashes[other] == mixed:
-                first = Place(known[other])
-                if _is_same(text, address, low, high, lows[first], highs[first]):
+        first, last = _word(text, address, low, high), _last_word(address, low, high)
+        mixed = _hash(text, address, low, high, first, last)
+        length = np.uint64(high - low)
+        place = (mixed >> shift) << TWO
+        while slots[place + TWO] != ZERO:
+            if (
+                slots[place] == first
+                and slots[place + ONE] == last
+                and slots[place + TWO] >> _HALF == length
+            ):
+                if length <= _SHORT:
                     break
-            slot = (slot + ONE) & last
-        if slots[slot] == 0:
+                other = Place(known[Place(slots[place + TWO] & _LOW_HALF) - ONE])
+                if _is_same(text, address, low, high, lows[other], highs[other]):
+                    break
+            place = (((place >> TWO) + ONE) & last_slot) << TWO
+        if slots[place + TWO] == ZERO:
             if count == len(known):
                 return row, count
             known[count] = row
-            hashes[count] = mixed
             count += 1
-            slots[slot] = count
-        numbers[row] = slots[slot] - 1
+            slots[place], slots[place + ONE] = first, last
+            slots[place + TWO] = (length << _HALF) | np.uint64(count)
+            slots[place + TWO + ONE] = mixed
+        numbers[row] = np.int64(slots[place + TWO] & _LOW_HALF) - 1
     return len(lows), count
 
 
-@kernel("words integer integer writable-small", "nothing")
-def _enter_hashes(hashes: Words, count: int, bits: int, slots: SmallIntegers) -> None:
-    """Enter the numbers of hashes."""
-    shift, last = Place(64 - bits), (ONE << Place(bits)) - ONE
-    for number in range(count):
-        slot = hashes[number] >> shift
-        while slots[slot] != 0:
-            slot = (slot + ONE) & last
-        slots[slot] = number + 1
+@kernel("words integer writable-words", "nothing")
+def _enter_again(slots: Words, bits: int, larger: Words) -> None:
+    """Enter what is in slots into more slots."""
+    shift, last_slot = Place(64 - bits), (ONE << Place(bits)) - ONE
+    for old in range(Place(0), Place(len(slots)), Place(4)):
+        if slots[old + TWO] == ZERO:
+            continue
+        place = (slots[old + TWO + ONE] >> shift) << TWO
+        while larger[place + TWO] != ZERO:
+            place = (((place >> TWO) + ONE) & last_slot) << TWO
+        for word in range(Place(4)):
+            larger[place + word] = slots[old + word]
 
 
 def number_texts(fields: Fields) -> tuple[Integers, Integers]:
@@ -413,20 +440,19 @@ def number_texts(fields: Fields) -> tuple[Integers, Integers]:
     """
     text, lows, highs = fields
     numbers = np.empty(len(lows), np.int64)
-    row, count, bits, place = 0, 0, _FIRST_BITS, address_of(text)
-    slots = np.zeros(1 << bits, np.int32)
-    known, hashes = np.empty(1 << (bits - 1), np.int64), np.zeros(1 << (bits - 1), np.uint64)
+    row, count, bits, address = 0, 0, _FIRST_BITS, address_of(text)
+    slots, known = np.zeros(4 << bits, np.uint64), np.empty(1 << (bits - 1), np.int64)
     while True:
         row, count = _number_texts(
-            text, place, lows, highs, row, bits, slots, known, hashes, numbers, count
+            text, address, lows, highs, row, bits, slots, known, numbers, count
         )
         if row == len(lows):
             return numbers, shortened(known, count)
         bits += 2
-        slots = np.zeros(1 << bits, np.int32)
-        known = np.concatenate([known, np.empty(len(slots) // 2 - len(known), np.int64)])
-        hashes = np.concatenate([hashes, np.empty(len(slots) // 2 - len(hashes), np.uint64)])
-        _enter_hashes(hashes, count, bits, slots)
+        larger = np.zeros(4 << bits, np.uint64)
+        known = np.concatenate([known, np.empty((1 << (bits - 1)) - len(known), np.int64)])
+        _enter_again(slots, bits, larger)
+        slots = larger
 
 
 def _copy_plain(

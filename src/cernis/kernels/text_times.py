@@ -73,7 +73,7 @@ def _two_digits(text: Bytes, low: int, high: int) -> int:
     if low + 2 > high:
         return _WRONG
     tens, ones = np.int64(text[low]) - _ZERO, np.int64(text[low + 1]) - _ZERO
-    return tens * 10 + ones if 0 <= tens <= 9 and 0 <= ones <= 9 else np.int64(_WRONG)
+    return int(tens * 10 + ones) if 0 <= tens <= 9 and 0 <= ones <= 9 else _WRONG
 
 
 @part
@@ -101,12 +101,12 @@ def _days_of_month(year: int, month: int) -> int:
 def _read_day(text: Bytes, low: int, high: int) -> tuple[bool, int]:
     """Whether a field begins with a date, and the number of its day."""
     if high - low < 10 or text[low + 4] != _MINUS or text[low + 7] != _MINUS:
-        return False, np.int64(0)
+        return False, 0
     year = _two_digits(text, low, high) * 100 + _two_digits(text, low + 2, high)
     month, day = _two_digits(text, low + 5, high), _two_digits(text, low + 8, high)
     if year < 1 or month < 1 or month > 12 or day < 1 or day > _days_of_month(year, month):
-        return False, np.int64(0)
-    return True, np.int64(_day(year, month, day))
+        return False, 0
+    return True, _day(year, month, day)
 
 
 @part
@@ -114,45 +114,45 @@ def _read_clock(text: Bytes, low: int, high: int) -> tuple[int, int]:
     """The seconds of a clock that a field has at a place, and where it ends; else below zero."""
     hours, minutes = _two_digits(text, low, high), _two_digits(text, low + 3, high)
     if hours < 0 or hours > 23 or minutes < 0 or minutes > 59 or text[low + 2] != _COLON:
-        return np.int64(_WRONG), low
+        return _WRONG, low
     seconds = (hours * 60 + minutes) * 60
     if low + 5 == high or text[low + 5] != _COLON:
         return seconds, low + 5
     more = _two_digits(text, low + 6, high)
     if more < 0 or more > 59:
-        return np.int64(_WRONG), low
+        return _WRONG, low
     return seconds + more, low + 8
 
 
 @part
 def _read_decimals(text: Bytes, low: int, high: int) -> tuple[int, int]:
     """The nanoseconds that up to nine digits are, and where they end; none at all are wrong."""
-    unit, nanoseconds, place = np.int64(_NANOSECONDS), np.int64(0), low
+    unit, nanoseconds, place = _NANOSECONDS, 0, low
     while place < high and unit > 1:
-        digit = np.int64(text[place]) - _ZERO
+        digit = int(np.int64(text[place]) - _ZERO)
         if digit < 0 or digit > 9:
             break
         unit //= 10
         nanoseconds += digit * unit
         place += 1
-    return nanoseconds if place > low else np.int64(_WRONG), place
+    return nanoseconds if place > low else _WRONG, place
 
 
 @part
 def _read_shift(text: Bytes, low: int, high: int) -> tuple[bool, int]:
     """Whether the rest of a field is a zone, and by how many seconds its clocks are ahead."""
     if high - low == 1 and text[low] == _LETTER_Z:
-        return True, np.int64(0)
+        return True, 0
     size = high - low
     if size < 5 or size > 6 or (text[low] != _PLUS and text[low] != _MINUS):
-        return False, np.int64(0)
+        return False, 0
     if size == 6 and text[low + 3] != _COLON:
-        return False, np.int64(0)
+        return False, 0
     hours, minutes = _two_digits(text, low + 1, high), _two_digits(text, high - 2, high)
     if hours < 0 or hours > 23 or minutes < 0 or minutes > 59:
-        return False, np.int64(0)
+        return False, 0
     seconds = (hours * 60 + minutes) * 60
-    return True, np.int64(-seconds if text[low] == _MINUS else seconds)
+    return True, -seconds if text[low] == _MINUS else seconds
 
 
 @part
@@ -163,13 +163,13 @@ def _is_blank(byte: int) -> bool:
 @part
 def _read_rest(text: Bytes, low: int, high: int) -> tuple[int, int, int]:
     """What stands after a date: the kind of the time, its seconds in UTC, and its nanoseconds."""
-    wrong = NO_TIME, np.int64(0), np.int64(0)
+    wrong = NO_TIME, 0, 0
     if low == high:
-        return CLOCK, np.int64(0), np.int64(0)
+        return CLOCK, 0, 0
     if text[low] != _LETTER_T and text[low] != _BLANK:
         return wrong
     seconds, place = _read_clock(text, low + 1, high)
-    nanoseconds = np.int64(0)
+    nanoseconds = 0
     if seconds >= 0 and place == low + 9 and place < high and text[place] == _POINT:
         nanoseconds, place = _read_decimals(text, place + 1, high)
     if seconds < 0 or nanoseconds < 0:

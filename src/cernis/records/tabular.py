@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from cernis.check.amounts import FARTHEST
 from cernis.errors import DataError
-from cernis.kernels.array_types import Booleans, Floats, Integers
+from cernis.kernels.array_types import Array, Booleans, Floats, Integers
+from cernis.kernels.text_fields import number_texts
 from cernis.records.arrow_arrays import as_arrow, as_numpy, is_text_type
 from cernis.records.column_titles import (
     CLOCK_TIMES,
@@ -27,6 +28,7 @@ from cernis.records.column_titles import (
     table_form,
 )
 from cernis.records.column_troubles import title_list
+from cernis.records.fields import fields_of
 from cernis.records.gathering import NO_TIME, Gathering
 from cernis.records.record_columns import (
     INFINITE,
@@ -42,6 +44,8 @@ from cernis.records.times import NO_TIME_AT_ALL, SECONDS
 from cernis.syntax.time_scale import TimeScale
 from cernis.tables.domains import Texts, has_gaps
 
+_BLOCK: Final = 1 << 18
+"""How many texts are numbered at once."""
 _CHANCE: Final = r"^\s*[+]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
 _NUMBERS: Final = (
     pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal, pa.types.is_null,
@@ -456,11 +460,23 @@ def without_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _texts(column: pa.ChunkedArray) -> Coded:
-    coded = column.dictionary_encode().unify_dictionaries()
-    if not coded.num_chunks:
-        return Coded([], np.empty(0, np.int64))
-    texts = Texts(pc.cast(coded.chunk(0).dictionary, pa.large_string()))
-    return Coded(texts, _places(coded))
+    """Texts by number, block by block, so that what is between stays in the cache."""
+    codes: Array = np.empty(len(column), np.int32)
+    blocks = range(0, len(column), _BLOCK)
+    parts = []
+    for low in blocks:
+        block = column.slice(low, _BLOCK)
+        codes[low : low + _BLOCK], rows = number_texts(fields_of(block))
+        parts.append(pc.cast(block.take(as_arrow(rows)), pa.large_string()).combine_chunks())
+    distinct = pa.chunked_array(parts, pa.large_string()).combine_chunks()
+    if len(blocks) < 2:
+        return Coded(Texts(distinct), codes)
+    merged = distinct.dictionary_encode()
+    places, first = as_numpy(merged.indices), 0
+    for low, part in zip(blocks, parts, strict=True):
+        codes[low : low + _BLOCK] = places[first:][codes[low : low + _BLOCK]]
+        first += len(part)
+    return Coded(Texts(merged.dictionary), codes)
 
 
 def _places(column: pa.ChunkedArray) -> Integers:
