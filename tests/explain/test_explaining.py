@@ -169,6 +169,50 @@ def test_only_records_of_the_entity_are_evaluated() -> None:
     assert near.used == 1
 
 
+def test_an_anonymous_variable_of_a_head_binds_no_other() -> None:
+    """The events of `_` in a termination of all instances are those of all entities."""
+    rules = """
+    initiatedAt(on(X)=true, T) :- happensAt(press(X), T).
+    terminatedAt(on(_)=true, T) :- happensAt(outage(_, Minutes), T), Minutes > 1.
+    """
+    explanation = cernis.load(rules).explain("press|1|1|a\noutage|5|5|north|30\n", "on(a)", 9)
+    assert not explanation.holds
+    explanation = cernis.load(rules).explain("press|1|1|a\noutage|5|5|north|30\n", "on(a)", 3)
+    assert lines(explanation) == ["press|1|1|a", "outage|5|5|north|30"]
+
+
+@pytest.mark.parametrize("value", ["red", "blue"])
+def test_a_value_may_be_a_member_of_a_growing_domain(value: str) -> None:
+    """What names the member is about another entity, and may be the value of an input fluent."""
+    rules = """
+    holdsFor(sign(X)=C, I) :- holdsFor(lamp(X)=C, I).
+    grounding(sign(X)=C) :- colour(C).
+    dynamicDomain(colour(_)).
+    grounding(paint(_, C)) :- colour(C).
+    grounding(wall(_)=C) :- colour(C).
+    """
+    events = f"paint|1|1|x|red\nwall|2|2|blue|y\nlamp|5|5|{value}|a\n"
+    explanation = cernis.load(rules).explain(events, f"sign(a)={value}", 5)
+    assert explanation.holds
+    assert len(explanation.records) == 2
+
+
+def test_a_rule_may_be_about_an_instance_of_which_there_is_nothing() -> None:
+    """The colour of the lamp is bound by no interval; the complement is that of none."""
+    rules = """
+    holdsFor(dark(X)=true, I) :- holdsFor(room(X)=true, J), holdsFor(lamp(X, C)=on, K),
+        relative_complement_all(J, [K], I).
+    holdsFor(seen(X)=true, I) :- holdsFor(lamp(X, C)=on, K), holdsFor(room(X)=true, J),
+        union_all([K, J], I).
+    """
+    events = "room|5|5|9|true|hall\n"
+    for question in ("dark(hall)", "seen(hall)"):
+        explanation = cernis.load(rules).explain(events, question, 6)
+        assert explanation.holds
+        assert "not explained yet" not in explanation.text()
+        assert lines(explanation) == ["room|5|5|9|true|hall"]
+
+
 def pairs(program: Program, text: tuple[str, ...], seed: int) -> list[tuple[str, int]]:
     """Some pairs that hold, each with a point of it; nested names are left out."""
     intervals = program.run(list(text)).intervals.to_pylist()

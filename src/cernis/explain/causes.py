@@ -42,12 +42,13 @@ from cernis.explain.phrase_causes import (
 )
 from cernis.explain.point_texts import interval_text, point_text
 from cernis.explain.questions import entity_text
+from cernis.explain.renewals import renewals
 from cernis.explain.static_proofs import StaticProver
 from cernis.knowledge.ground_values import Row, Value, is_ground, same, term_of, value
 from cernis.knowledge.terms import substitute
 from cernis.source import Span
 from cernis.syntax import show
-from cernis.syntax.tree import Compound, Term, functor
+from cernis.syntax.tree import Atom, Compound, Number, Term, functor
 from cernis.tables.interval_tables import INFINITY
 
 _DEEPEST = 60
@@ -71,8 +72,11 @@ class CauseTrees:
 
     # -- pairs and events ----------------------------------------------------------------------
 
-    def pair(self, relation: Relation, instance: Instance, time: int, depth: int = 0) -> Reason:
-        """Why a pair holds at a point."""
+    def pair(
+        self, relation: Relation, instance: Instance, time: int, depth: int = 0,
+        until: int | None = None,
+    ) -> Reason:  # fmt: skip
+        """Why a pair holds at a point, and up to another one."""
         span = span_at(self.history.fluent(relation).get(instance), time)
         name = self.name(relation, instance)
         if span is None:
@@ -90,7 +94,9 @@ class CauseTrees:
         elif any(rule.pair.relation == relation for rule in self.definitions.statics):
             reason.reasons += self.intervals.reasons(relation, instance, time, span, depth)
         else:
-            reason.reasons += self._simple(relation, instance, time, span, depth)
+            reason.reasons += self._simple(
+                relation, instance, max(time, until or time), span, depth
+            )
         if not records:
             reason.reasons += self._member_reasons(relation, instance)
         return reason
@@ -102,7 +108,7 @@ class CauseTrees:
             if rule.entity.relation != relation or isinstance(rule.entity, Event):
                 continue
             known = match_all((*rule.entity.args, rule.entity.value), actual, {})
-            bound = None if known is None else self._goals(rule.goals, known)
+            bound = None if known is None else self.goals(rule.goals, known)
             if bound is not None:
                 goals = (substitute(goal, bound) for goal in rule.goals)
                 yield from filter(None, map(self._member, goals))
@@ -182,9 +188,9 @@ class CauseTrees:
             began.kind = "began"
         reasons = [began]
         if time > span[0]:
-            reasons.append(
-                Reason("kept", f"kept going: nothing ended it before {point_text(time)}")
-            )
+            kept = Reason("kept", f"kept going: nothing ended it before {point_text(time)}")
+            kept.reasons += renewals(self, relation, instance, point, time, depth)
+            reasons.append(kept)
         return reasons
 
     def initiation(
@@ -256,11 +262,12 @@ class CauseTrees:
         for rule in self.definitions.initials:
             if rule.pair.relation == relation:
                 known = match_all((*rule.pair.args, rule.pair.value), actual, {})
-                if known is not None and self._goals(rule.goals, known) is not None:
+                if known is not None and self.goals(rule.goals, known) is not None:
                     return Reason("rule", "it holds initially", self.place(rule.span))
         return None
 
-    def _goals(self, goals: tuple[Term, ...], bindings: Bindings) -> Bindings | None:
+    def goals(self, goals: tuple[Term, ...], bindings: Bindings) -> Bindings | None:
+        """The bindings with which background goals are true; None if they are not."""
         body = tuple(Condition(goal, False) for goal in goals)
         proof = next(self.prover.prove(body, bindings, self.history.start), None)
         return None if proof is None else proof.bindings
@@ -282,7 +289,7 @@ class CauseTrees:
     def _delayed(
         self, effect: DelayedEffect, bindings: Bindings, point: int, depth: int
     ) -> Reason | None:
-        known = self._goals(effect.goals, bindings)
+        known = self.goals(effect.goals, bindings)
         delay = None if known is None else substitute(effect.delay, known)
         if known is None or delay is None or not is_ground(delay) or depth > _DEEPEST:
             return None
@@ -429,7 +436,7 @@ class CauseTrees:
         checked = self.history.plan.checked
         relation = Relation(*functor(goal))
         for clause in checked.clauses.get(relation, ()):
-            if not clause.body and same(clause.head, goal):
+            if not clause.body and _may_be_same(clause.head, goal) and same(clause.head, goal):
                 return self.place(clause.span), "fact"
         return "", "fact" if relation in checked.tables else "condition"
 
@@ -500,3 +507,11 @@ def _folded(depth: int) -> Reason:
 
 def _record_reason(record: NamedRecord) -> Reason:
     return Reason("record", f"record {record.text}", record.place, record=record)
+
+
+def _may_be_same(fact: Term, goal: Term) -> bool:
+    """No argument is another atom or number: a cheap test before terms are compared as values."""
+    return not (isinstance(fact, Compound) and isinstance(goal, Compound)) or not any(
+        type(left) is type(right) and isinstance(left, (Atom, Number)) and left != right
+        for left, right in zip(fact.args, goal.args, strict=True)
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from cernis.check.checker import Checked
 from cernis.evaluate.answer import Answer
+from cernis.evaluate.query_loop import garbage_collection_paused
 from cernis.evaluate.run import Run
 from cernis.explain.body_proofs import span_at, terms
 from cernis.explain.causes import CauseTrees
@@ -46,16 +47,24 @@ def explain(
     the last one up to the end of the run. Only the records that rules can reach from the question
     are evaluated again.
     """
+    with garbage_collection_paused():
+        return _explained(plan, records, text, time, limits or RunLimits(), show_time)
+
+
+def _explained(
+    plan: Plan, records: Records, text: str, time: int | str | None, limits: RunLimits,
+    show_time: Callable[[int], str],
+) -> Explanation:  # fmt: skip
     question = read_question(text, plan.checked)
-    history = history_of(plan, records, question, limits or RunLimits())
+    history = history_of(plan, records, question, limits)
     if isinstance(time, str):
         time = point_asked(time, plan.checked.definitions.settings.time, history.end)
     point = last_point(history, question) if time is None else time
     explanation = explain_history(history, question, point, records, limits)
-    within = replace(limits or RunLimits(), start=history.start, end=history.end)
+    within = replace(limits, start=history.start, end=history.end)
 
     def gives_answer(numbers: set[int]) -> bool:
-        again = history_of(plan, only(history.records, numbers), question, within)
+        again = _evaluated(plan, only(history.records, numbers), question, within)
         return is_true(again, question, point)
 
     if explanation.holds:
@@ -85,8 +94,15 @@ def history_of(plan: Plan, records: Records, question: Question, limits: RunLimi
     if start is None:
         start = (tick if first is None else first) - tick
     end = limits.end if limits.end is not None else start if last is None else last
-    near = reachable(plan, records, question)
-    end = max(start, end)
+    within = replace(limits, start=start, end=max(start, end))
+    return _evaluated(plan, reachable(plan, records, question), question, within)
+
+
+def _evaluated(plan: Plan, near: Records, question: Question, limits: RunLimits) -> History:
+    """Evaluate records that a question can reach, between bounds."""
+    start, end = limits.start, limits.end
+    assert start is not None
+    assert end is not None
 
     def evaluate(other: Plan) -> Answer:
         run = Run(with_timers(other), limits.tick, limits.ties)
@@ -96,6 +112,7 @@ def history_of(plan: Plan, records: Records, question: Question, limits: RunLimi
     program = traced(plan.checked, patterns) if patterns else None
     answer = evaluate(plan if program is None else make_plan(program.checked))
     traces = () if program is None else program.rules
+    tick = limits.tick or plan.checked.definitions.settings.tick
     return History(plan, near, answer, start, end, tick, traces, evaluate)
 
 

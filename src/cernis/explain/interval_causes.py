@@ -65,9 +65,14 @@ class IntervalCauses:
         """Why a list has a point, or, if `over` is an interval, has all of it."""
         part = proof.lists[name]
         if isinstance(part, PairList):
-            points = [time] if over is None else _starts_within(part.spans, over)
             relation = part.literal.pair.relation
-            return [self._causes.pair(relation, part.instance, each, depth) for each in points]
+            if over is None:
+                return [self._causes.pair(relation, part.instance, time, depth)]
+            pieces = _pieces_within(part.spans, (over[0], min(over[1], self._causes.history.end)))
+            return [
+                self._causes.pair(relation, part.instance, start, depth, until)
+                for start, until in pieces
+            ]
         operator = part.literal.operator
         if part.spans is None:
             return [self._operator_note(part), *self._operands(proof, part, depth)]
@@ -77,10 +82,11 @@ class IntervalCauses:
         if operator in ("union_all", "intersect_all"):
             lists = (self._list(proof, each, time, over, depth) for each in part.inputs)
             return list(chain.from_iterable(lists))
-        if operator == "allen":
-            return self._allen(proof, part, time, depth)
-        if operator.startswith("intDur") or part.literal.filter is not None:
-            return self._duration(proof, part, time, depth)
+        is_chosen = operator.startswith("intDur") or part.literal.filter is not None
+        if is_chosen or operator == "allen":
+            points = [time] if over is None else [p for p, _ in _pieces_within(part.spans, over)]
+            one = self._duration if is_chosen else self._allen
+            return [reason for each in points for reason in one(proof, part, each, depth)]
         present = part.inputs[:1] if operator == "relative_complement_all" else ()
         reasons = [r for each in present for r in self._list(proof, each, time, over, depth)]
         for each in part.inputs[len(present) :]:
@@ -166,6 +172,10 @@ def _sides_with(pairs: list[tuple[Interval, Interval]], time: int) -> tuple[int,
     return (next(sides),)
 
 
-def _starts_within(spans: list[Interval], over: Interval) -> list[int]:
-    """The first point of each interval that is within another one."""
-    return [max(start, over[0]) for start, end in spans if start < over[1] and end > over[0]]
+def _pieces_within(spans: list[Interval], over: Interval) -> list[Interval]:
+    """The part of each interval that is within another one."""
+    return [
+        (max(start, over[0]), min(end, over[1]))
+        for start, end in spans
+        if start < over[1] and end > over[0]
+    ]

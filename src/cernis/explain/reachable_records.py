@@ -63,7 +63,8 @@ def demands(plan: Plan, question: Question) -> tuple[dict[Relation, Wanted], boo
                 grows |= is_growing
                 waiting += [(use.relation, _wanted(use, bound)) for use in uses]
     open_ones = any(None in wanted for relation, wanted in reached.items() if relation in rules)
-    return reached, grows or open_ones
+    valued = reached.keys() & _grounded_values(plan) - {question.relation}
+    return reached, grows or open_ones or bool(valued)
 
 
 def pattern_relations(plan: Plan, question: Question) -> set[Relation]:
@@ -76,7 +77,9 @@ def reachable(plan: Plan, records: Records, question: Question) -> Records:
     """The records that can have to do with a question."""
     reached, grows = demands(plan, question)
     named = _domain_positions(plan.checked)
-    members = frozenset(v for wanted in reached.values() for part in wanted for v in part or ())
+    members = {v for wanted in reached.values() for part in wanted for v in part or ()}
+    if question.value is not None:
+        members.add(value(question.value))
     chosen = {}
     for form, part in records.relations.items():
         keep = np.zeros(len(part), np.bool_)
@@ -84,7 +87,7 @@ def reachable(plan: Plan, records: Records, question: Question) -> Records:
         if form.relation in reached:
             keep |= _mask(part, reached[form.relation], skip)
         for position in named.get(form.relation, ()):
-            keep |= True if grows else is_any_of(part.columns[position + skip], members)
+            keep |= True if grows else is_any_of(part.columns[position], members)
         if keep.any():
             chosen[form] = part if keep.all() else part.take(keep)
     count = sum(map(len, chosen.values()))
@@ -159,7 +162,8 @@ def _bound(head: Event | Pair, wanted: Wanted) -> dict[str, frozenset[Value]] | 
         if values is None:
             continue
         if isinstance(arg, Variable):
-            bound[arg.name] = values
+            if arg.name != "_":
+                bound[arg.name] = values
         elif is_ground(arg) and value(arg) not in values:
             return None
     return bound
@@ -175,17 +179,32 @@ def _values(arg: Term, bound: dict[str, frozenset[Value]]) -> frozenset[Value] |
     return frozenset((value(arg),)) if is_ground(arg) else None
 
 
+def _grounded_values(plan: Plan) -> set[Relation]:
+    """The fluents whose values are members of domains that grow with the input."""
+    return {
+        grounding.entity.relation
+        for grounding in plan.checked.definitions.groundings
+        if isinstance(grounding.entity, Pair) and isinstance(grounding.entity.value, Variable)
+        if any(map(plan.knowledge.grows, grounding.goals))
+    }
+
+
 def _domain_positions(checked: Checked) -> dict[Relation, list[int]]:
-    """For each input relation that names members of a growing domain: the arguments that do."""
+    """For each input relation that names members of a growing domain: the columns that do.
+
+    The first column of a fluent has its values.
+    """
     definitions = checked.definitions
     keys = {(relation.name, relation.arity) for relation, _ in definitions.domains}
     positions: dict[Relation, list[int]] = {}
     for grounding in definitions.groundings if keys else ():
+        entity = grounding.entity
+        terms = entity.args if isinstance(entity, Event) else (entity.value, *entity.args)
         for goal in domain_goals(grounding, keys):
             names = {arg.name for arg in goal.args if isinstance(arg, Variable)}
-            for number, arg in enumerate(grounding.entity.args):
+            for number, arg in enumerate(terms):
                 if isinstance(arg, Variable) and arg.name in names:
-                    positions.setdefault(grounding.entity.relation, []).append(number)
+                    positions.setdefault(entity.relation, []).append(number)
     return positions
 
 

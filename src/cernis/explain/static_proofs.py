@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from cernis.check.model import (
     Condition,
@@ -16,10 +17,10 @@ from cernis.check.model import (
 )
 from cernis.explain.body_proofs import Bindings, BodyProver, is_ready, match_all, terms
 from cernis.explain.histories import Instance, Interval, united
-from cernis.knowledge.ground_values import is_ground, term_of, value
+from cernis.knowledge.ground_values import Value, is_ground, term_of, value
 from cernis.knowledge.terms import substitute
 from cernis.syntax import show
-from cernis.syntax.tree import Atom, Number, Term
+from cernis.syntax.tree import Atom, Compound, Number, Term, Variable
 from cernis.tables.interval_tables import INFINITY
 
 
@@ -113,13 +114,14 @@ class StaticProver:
             if known is not None:
                 is_known = True
                 yield known, PairList(literal, (args, pair_value), spans)
-        if not is_known and all(map(is_ground, wanted)):
-            *args_asked, value_asked = map(value, wanted)
+        if not (is_known and all(map(is_ground, wanted))):
+            # Of further instances, which other literals may name, there are no intervals.
+            *args_asked, value_asked = map(_value_or_open, wanted)
             yield bindings, PairList(literal, (tuple(args_asked), value_asked), [])
 
     def _operate(self, literal: IntervalOperation, proof: StaticProof) -> ComputedList:
         inputs = [proof.lists[name].spans for name in literal.inputs]
-        parameters = tuple(substitute(each, proof.bindings) for each in literal.parameters)
+        parameters = tuple(self._computed(each, proof.bindings) for each in literal.parameters)
         known = [spans for spans in inputs if spans is not None]
         if len(known) < len(inputs):
             return ComputedList(literal, literal.inputs, None, parameters)
@@ -135,6 +137,14 @@ class StaticProver:
             )
         spans_made = self._spans(literal.operator, known, parameters)
         return ComputedList(literal, literal.inputs, spans_made, parameters)
+
+    def _computed(self, parameter: Term, bindings: Bindings) -> Term:
+        """A parameter as a number, if it is an expression that can be evaluated."""
+        term = substitute(parameter, bindings)
+        if not isinstance(term, Compound) or not is_ground(term):
+            return term
+        goal = Compound("is", (Variable("Result"), term))
+        return next(self._prover.solve(goal, {}), {}).get("Result", term)
 
     def is_kept(self, span: Interval, chosen: IntervalFilter, bindings: Bindings) -> bool:
         """Are the conditions on the intervals of a list true of one?"""
@@ -207,6 +217,11 @@ def _by_mode(
         return _intersected([united(sources), united(targets)])
     first, second = (sources, targets) if mode == "complement" else (targets, sources)
     return _without(united(first), [second])
+
+
+def _value_or_open(term: Term) -> Value:
+    """The value of a term; a variable, or what has one, stands for itself."""
+    return value(term) if is_ground(term) else cast("Value", term)
 
 
 def _length(span: Interval, end: int) -> int:
