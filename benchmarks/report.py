@@ -88,7 +88,8 @@ def _measure(browser: object, result: Result, page: Path, what: str) -> None:
     count = sum(len(table.starts) for table in result.answer.fluents.values())
     print(
         f"{count:>9,} intervals, {what}: "
-        f"written in {worked:.2f} s of processor time, {wrote:.1f} s on the clock; fixed part {(len(text) - len(data)) / 1e3:.0f} kB, "
+        f"written in {worked:.2f} s of processor time, {wrote:.1f} s on the clock; "
+        f"fixed part {(len(text) - len(data)) / 1e3:.0f} kB, "
         f"{len(data) * 0.75 / count:.2f} bytes an interval ({len(data) / count:.2f} as base64); "
         f"open {opened / 1e3:.2f} s, gap {gap:.1f} ms, drawing {cost:.1f} ms"
     )

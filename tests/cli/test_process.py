@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import MARITIME, ROOT, environment, line, start
+from tests.cli.command import MARITIME, ROOT, TOY, environment, line, start
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -180,3 +180,25 @@ def test_a_small_run_starts_without_compiling(tmp_path: Path) -> None:
     assert compiled == "False"
     # It takes half a second, or one if Python compiles the modules, too; machines differ.
     assert float(seconds) < 3
+
+
+def test_many_small_tests_start_without_compiling(tmp_path: Path) -> None:
+    cases = [
+        f"test: case {number}\n  given\n    {number}  win_lottery(kim)\n    {number + 5}  "
+        f"lose_wallet(kim)\n  expect\n    rich(kim) after {number} until {number + 5}\n"
+        for number in range(1, 101)
+    ]
+    (tmp_path / "toy.cer").write_text(TOY)
+    (tmp_path / "toy.certest").write_text("\n".join(cases))
+    code = (
+        "import sys\n"
+        "from cernis.cli.main import app\n"
+        "app(['test', 'toy.certest'], standalone_mode=False)\n"
+        "print('numba' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False,
+        env=environment(NUMBA_CACHE_DIR=str(tmp_path)),
+    )  # fmt: skip
+    assert "100 passed" in done.stdout, done.stderr
+    assert done.stdout.splitlines()[-1] == "False"

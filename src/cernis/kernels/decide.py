@@ -43,6 +43,7 @@ _byte_at = element_reader("byte")
 @kernel(
     "matrix integers writable-floats integer writable-bytes writable-booleans writable-integers",
     "integer",
+    counted=(5, 6),
 )
 def _decide(
     program: Matrix, columns: Integers, registers: Floats, rows: int,
