@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +12,9 @@ from cernis.compare.merged_programs import Unmergeable, affected_relations, merg
 from cernis.compare.program_differences import ProgramDifferences
 from cernis.program import Program
 from tests.cli.command import run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 RULES = """
 initiatedAt(level(B)=high, T)  :- happensAt(hr(B, R), T), limit(high, L), R > L.
@@ -160,3 +164,61 @@ def test_differences_are_written_as_markdown_and_json(folder: Path) -> None:
 def test_engines_must_be_two(folder: Path) -> None:
     outcome = run("diff", "old.cer", "--facts", "facts.cer", *INPUT, "--engines", "local")
     assert (outcome.code, "--engines takes two" in outcome.err) == (2, True)
+
+
+# -- on Spark ----------------------------------------------------------------------------------
+
+on_spark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
+
+@pytest.fixture
+def versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two versions of the rules, and records, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.cer").write_text(RULES + FACTS)
+    (tmp_path / "new.cer").write_text(RULES + FACTS.replace("120", "115"))
+    lines = ("|".join(map(str, (name, *rest))) for name, *rest in EVENTS)
+    (tmp_path / "events.txt").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+@on_spark
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_versions_on_spark_differ_as_they_do_here(
+    versions: Path, spark: "SparkSession", form: str
+) -> None:
+    options = ["diff", "old.cer", "new.cer", "--input", "events.txt", "--format", form]
+    there = run(*options, "--engine", "spark")
+    here = run(*options, "--no-explain")
+    assert (there.code, there.out) == (1, here.out)
+    assert there.err == ""
+
+
+@on_spark
+def test_both_engines_give_the_same(versions: Path, spark: "SparkSession") -> None:
+    done = run("diff", "old.cer", "--input", "events.txt", "--engines", "local,spark")
+    assert done.code == 0, done.said
+    assert done.out.splitlines() == [
+        "old.cer against local,spark, over 6 records", "all definitions are the same", "",
+        "the answers are the same",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["new.cer", "--input", "none.txt", "--engine", "spark"],
+            "none.txt: there is no such file",
+        ),
+        (["new.cer", "--input", "none.txt"], "none.txt: there is no such file"),
+        (["--input", "events.txt", "--engines", "local,flink"], "--engines takes two of"),
+        (["new.cer", "--input", "events.txt", "--engine", "spark", "--conf", "x"], "must be like"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(versions: Path, options: list[str], message: str) -> None:
+    done = run("diff", "old.cer", *options)
+    assert done.code == 2
+    assert message in done.err

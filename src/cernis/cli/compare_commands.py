@@ -80,6 +80,12 @@ class DiffOptions:
     engine: Annotated[Engine, typer.Option(help="Where to run: in this process, or on Spark.")] = (
         Engine.LOCAL
     )
+    master: Annotated[
+        str | None, typer.Option(help="The master of Spark; local[*] unless it is said.")
+    ] = None
+    conf: Annotated[list[str], typer.Option(metavar="KEY=VALUE", help="A setting of Spark's.")] = (
+        field(default_factory=list)
+    )
     engines: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="Compare two engines on one program: local,spark."),
@@ -142,12 +148,19 @@ def _evaluation(options: DiffOptions, on_spark: bool) -> Evaluation:
 
 def _spark_evaluation(options: DiffOptions) -> Evaluation:
     """The evaluation on Spark; answers are compared here, so they must fit into this process."""
+    from cernis.cli.spark_command import quiet, said, see_all, spark_settings
+
+    see_all(options.inputs)
+    conf = spark_settings(options.conf)
 
     def evaluate(plan: Plan, chosen: Settings) -> tuple[Answer, Summary, Records | None]:
         from cernis.spark.batch.batch_run import recognise_plan
+        from cernis.spark.spark_session import session
 
-        recognised = recognise_plan(plan, options.inputs, chosen, options.bounds.columns.mapping)
-        result = recognised.collect()
+        mapping = options.bounds.columns.mapping
+        with said(), quiet():
+            spark = session(options.master, conf)
+            result = recognise_plan(plan, options.inputs, chosen, mapping, spark=spark).collect()
         return result.answer, result.summary, None
 
     return evaluate

@@ -37,14 +37,16 @@ class DifferenceReport:
 
     def text(self, names: str = "") -> str:
         """For a terminal."""
-        lines = [*self._head(names), *_columns(self._table())]
+        table = self._table() if self._differing() else []
+        lines = [*self._head(names), *_columns(table)]
         for difference in self._differing():
             lines += ["", f"{difference.relation}"]
             for row in difference.rows:
                 lines.append(f"  {self._row(difference.relation, row)}")
                 why = self.result.explanations.get((difference.relation, row), ())
                 lines += [f"    {line}" for line in _shortened(why)]
-        return "\n".join([*lines, "", self._verdict()]) + "\n"
+        verdict = ["", self._verdict()] if table or not names else [self._verdict()]
+        return "\n".join([*lines, *verdict]) + "\n"
 
     def markdown(self, names: str = "") -> str:
         """For a review."""
