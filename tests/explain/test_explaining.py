@@ -345,3 +345,16 @@ def test_clocks_show_what_they_say() -> None:
     later = program.explain(events, "night(y)").text()
     assert "no hour(T) >= 22 since 2026-03-02T10:10:00Z; closest 12" in later
     assert "hour(T) >= 22" in plan_text(program.plan)
+
+
+def test_an_event_that_nothing_triggered_says_so_at_the_point() -> None:
+    rules = """
+    initiatedAt(power=on, T) :- happensAt(plug, T).
+    happensAt(hum, T) :- happensAt(start(power=on), T), limit(high, L), L > 5.
+    limit(high, 3).
+    """
+    program = cernis.load(rules)
+    text = program.explain("plug|4|4\n", "hum", 7).text()
+    assert "no start(power=on) at 7" in text
+    assert "the nearest one is at 4" in text
+    assert "failed: 3 > 5 is not true" in program.explain("plug|4|4\n", "hum", 4).text()

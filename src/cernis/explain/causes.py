@@ -94,9 +94,7 @@ class CauseTrees:
         elif any(rule.pair.relation == relation for rule in self.definitions.statics):
             reason.reasons += self.intervals.reasons(relation, instance, time, span, depth)
         else:
-            reason.reasons += self._simple(
-                relation, instance, max(time, until or time), span, depth
-            )
+            reason.reasons += self._simple(relation, instance, time, span, depth, until)
         if not records:
             reason.reasons += self._member_reasons(relation, instance)
         return reason
@@ -177,8 +175,9 @@ class CauseTrees:
     # -- simple fluents ------------------------------------------------------------------------
 
     def _simple(
-        self, relation: Relation, instance: Instance, time: int, span: Interval, depth: int
-    ) -> list[Reason]:
+        self, relation: Relation, instance: Instance, time: int, span: Interval, depth: int,
+        until: int | None,
+    ) -> list[Reason]:  # fmt: skip
         point = span[0] - self.history.tick
         began = self.initiation(relation, instance, point, depth + 1)
         if began is None:
@@ -187,10 +186,11 @@ class CauseTrees:
             began.text = f"began at {point_text(point)}: {began.text}"
             began.kind = "began"
         reasons = [began]
-        if time > span[0]:
-            kept = Reason("kept", f"kept going: nothing ended it before {point_text(time)}")
-            kept.reasons += renewals(self, relation, instance, point, time, depth)
-            reasons.append(kept)
+        last = max(time, until or time)
+        renewed = list(renewals(self, relation, instance, point, last, depth))
+        if time > span[0] or renewed:
+            text = f"kept going: nothing ended it before {point_text(last)}"
+            reasons.append(Reason("kept", text, reasons=renewed))
         return reasons
 
     def initiation(

@@ -176,7 +176,10 @@ class Misses:
             if text is not None:
                 reason.reasons.append(Reason("failed", text))
                 return reason
-            text = f"no {name} after {point_text(since)} and before {point_text(time)}"
+            when = f"after {point_text(since)} and before {point_text(time)}"
+            if isinstance(rule, EventRule):
+                when = f"at {point_text(time)}"
+            text = f"no {name} {when}"
             reason.reasons.append(Reason("failed", text))
             reason.reasons += self._nearest(first, bindings, since, time)
         if not fired:
@@ -230,7 +233,8 @@ class Misses:
     def _edges(self, literal: Boundary, bindings: Bindings) -> Iterator[int]:
         pair, tick = literal.pair, self._history.tick
         for (args, held), spans in self._history.fluent(pair.relation).items():
-            if match_all((*pair.args, pair.value), (*terms(args), term_of(held)), bindings):
+            actual = (*terms(args), term_of(held))
+            if match_all((*pair.args, pair.value), actual, bindings) is not None:
                 for start, end in spans:
                     yield {"end": end - tick, "startI": start}.get(literal.edge, start - tick)
 
