@@ -217,13 +217,11 @@ class RecordConditions:
                 for name in compared & (bound | {table.variable})
                 if self._depends.get(name) == frozenset([table.position])
             )
-        for name in compared:
-            places = self._depends.get(name, frozenset())
-            for place in places:
-                if not self._is_number(place) and place not in self.by_code:
-                    domain = self._domains[place]
-                    assert domain is not None
-                    self.by_code[place] = CodeTable(place, domain, name, needed=[name])
+        for name, place in self.place_of.items():
+            if name in compared and not self._is_number(place) and place not in self.by_code:
+                domain = self._domains[place]
+                assert domain is not None
+                self.by_code[place] = CodeTable(place, domain, name, needed=[name])
 
 
 def names_of(step: PointOperator) -> set[str]:
