@@ -9,7 +9,7 @@ from cernis.kernels.decide import BLOCK, decide, decide_plain, held_constants, s
 
 ARITHMETIC = (
     machine.ADD, machine.SUBTRACT, machine.MULTIPLY, machine.LEAST, machine.GREATEST,
-    machine.ABSOLUTE, machine.NEGATE,
+    machine.ABSOLUTE, machine.NEGATE, machine.DIVIDE, machine.FLOOR,
 )  # fmt: skip
 TESTS = (
     machine.LESS, machine.LESS_OR_EQUAL, machine.EQUAL, machine.UNEQUAL, machine.IS_NUMBER,

@@ -27,8 +27,8 @@ WIDE = np.uint64(BLOCK)
 (
     LOAD, LOAD_INTEGER, PICK, PICK_INTEGER, ADD, SUBTRACT, MULTIPLY, LEAST, GREATEST, ABSOLUTE,
     NEGATE, LESS, LESS_OR_EQUAL, EQUAL, UNEQUAL, IS_NUMBER, IS_SET, BEGIN, NOT_ALL, IS_SET_AT,
-    RESTART, SIGN,
-) = range(22)  # fmt: skip
+    RESTART, SIGN, DIVIDE, FLOOR,
+) = range(24)  # fmt: skip
 """The operations. Operands are registers, but those of LOAD, PICK, IS_SET and IS_SET_AT are
 columns: PICK takes the numbers of the first at the places that the second tells, and so does
 IS_SET_AT. BEGIN sets mask 1, and NOT_ALL takes it away from mask 0. SIGN sets the bit that is its
@@ -86,6 +86,12 @@ def _decide(
             elif operation == MULTIPLY:
                 for row in range(size):
                     registers[into + row] = registers[a + row] * registers[b + row]
+            elif operation == DIVIDE:
+                for row in range(size):
+                    registers[into + row] = registers[a + row] / registers[b + row]
+            elif operation == FLOOR:
+                for row in range(size):
+                    registers[into + row] = np.floor(registers[a + row])
             elif operation in (LEAST, GREATEST):
                 # What is no number stays so, whichever operand it is.
                 flip = 1.0 if operation == LEAST else -1.0
@@ -205,8 +211,9 @@ def _run_plain(
     masks = [np.ones(rows, np.bool_), np.ones(rows, np.bool_)]
     two: dict[int, Any] = {
         ADD: np.add, SUBTRACT: np.subtract, MULTIPLY: np.multiply,
-        LEAST: np.minimum, GREATEST: np.maximum,
+        LEAST: np.minimum, GREATEST: np.maximum, DIVIDE: np.divide,
     }  # fmt: skip
+    alone: dict[int, Any] = {ABSOLUTE: np.abs, NEGATE: np.negative, FLOOR: np.floor}
     tests: dict[int, Any] = {LESS: np.less, LESS_OR_EQUAL: np.less_equal, EQUAL: np.equal}
     for operation, into, one, other in program.tolist():
         if operation in (LOAD, LOAD_INTEGER):
@@ -215,8 +222,8 @@ def _run_plain(
             held[into] = columns[one][columns[other]].astype(float)
         elif operation in two:
             held[into] = two[operation](held[one], held[other])
-        elif operation in (ABSOLUTE, NEGATE):
-            held[into] = np.abs(held[one]) if operation == ABSOLUTE else -held[one]
+        elif operation in alone:
+            held[into] = alone[operation](held[one])
         elif operation in tests:
             masks[into] &= tests[operation](held[one], held[other])
         elif operation == UNEQUAL:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -17,21 +17,27 @@ from cernis.kernels import decide as machine
 from cernis.kernels.array_types import Array
 from cernis.plan.logical import Compute, Except, Filter
 from cernis.syntax.tokens import DURATION_UNITS
-from cernis.syntax.tree import Compound, Duration, Number, Term, Variable, functor
+from cernis.syntax.tree import Atom, Compound, Duration, Number, Term, Variable, functor
 
 K = TypeVar("K")
 
 EXACT = 2**50
 """Integers up to this size stay exact through some additions of floats."""
+_LARGEST = 2**53
+"""All integers up to this size are floats."""
 
 _DEPTH = 4
 """At most so many operations are nested."""
 
-_ARITHMETIC = {
+ARITHMETIC = {
     ("+", 2): machine.ADD, ("-", 2): machine.SUBTRACT, ("*", 2): machine.MULTIPLY,
     ("min", 2): machine.LEAST, ("max", 2): machine.GREATEST, ("abs", 1): machine.ABSOLUTE,
     ("-", 1): machine.NEGATE,
 }  # fmt: skip
+
+QUOTIENTS = {("/", 2): machine.DIVIDE, ("floor", 1): machine.FLOOR}
+"""What only some programs can compute: the numbers they read must not be too large."""
+_ENDLESS = frozenset({"inf", "infinite"})
 
 _TESTS = {
     "<": (machine.LESS, False), "=<": (machine.LESS_OR_EQUAL, False),
@@ -47,14 +53,19 @@ class UnfitProgramError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RegisterUse:
-    """A register, and whether it may hold whole numbers."""
+    """A register, whether it may hold whole numbers, and how large these can be."""
 
     register: int
     whole: bool
+    most: float = EXACT
+    is_constant: bool = False
 
 
 class ComparisonProgram(ABC):
     """A program in the making. Equal operations on equal registers are done once."""
+
+    arithmetic: ClassVar[Mapping[tuple[str, int], int]] = ARITHMETIC
+    """The instructions for functions."""
 
     def __init__(self) -> None:
         self.code: list[tuple[int, int, int, int]] = []
@@ -139,9 +150,9 @@ class ComparisonProgram(ABC):
     def _test(self, test: int, one: RegisterUse, other: RegisterUse, mask: int = 0) -> None:
         self.code.append((test, mask, one.register, other.register))
 
-    def _new(self, whole: bool) -> RegisterUse:
+    def _new(self, whole: bool, most: float = EXACT, is_constant: bool = False) -> RegisterUse:
         self.registers += 1
-        return RegisterUse(self.registers - 1, whole)
+        return RegisterUse(self.registers - 1, whole, most, is_constant)
 
     def _numeric_value(self, term: Term, depth: int = 0) -> RegisterUse:
         if isinstance(term, Variable):
@@ -151,34 +162,58 @@ class ComparisonProgram(ABC):
             return self._constant(term.value)
         if isinstance(term, Duration):
             return self._constant(term.amount * DURATION_UNITS[term.unit])
-        operation = _ARITHMETIC.get(functor(term))
+        if isinstance(term, Atom) and term.name in _ENDLESS and not depth:
+            return self._number(math.inf)
+        operation = self.arithmetic.get(functor(term))
         if operation is None or depth > _DEPTH or not isinstance(term, Compound):
             raise UnfitProgramError
         parts = [self._numeric_value(arg, depth + 1) for arg in term.args]
         return self._operated(operation, parts[0], parts[-1])
 
     def _operated(self, operation: int, one: RegisterUse, other: RegisterUse) -> RegisterUse:
-        whole = one.whole and other.whole
-        if whole and operation == machine.MULTIPLY:
+        whole, most = one.whole and other.whole, _size_of(operation, one, other)
+        if whole and operation == machine.MULTIPLY and most > _LARGEST:
             raise UnfitProgramError
         key = (operation, one.register, other.register)
         if key not in self._operations:
-            result = self._operations[key] = self._new(whole)
+            whole |= operation == machine.FLOOR
+            result = self._operations[key] = self._new(whole, most)
             self.code.append((operation, result.register, one.register, other.register))
         return self._operations[key]
 
     def _constant(self, number: float) -> RegisterUse:
         if not abs(number) <= EXACT:
             raise UnfitProgramError
+        return self._number(number)
+
+    def _number(self, number: float) -> RegisterUse:
         key = (type(number), number)
         if key not in self._numbers:
-            value = self._numbers[key] = self._new(isinstance(number, int))
+            value = self._new(isinstance(number, int), abs(number), is_constant=True)
+            self._numbers[key] = value
             self.constants[value.register] = float(number)
         return self._numbers[key]
 
     def _value_constant(self, value: object) -> RegisterUse:
         """A constant that need not be a number: what is none compares with nothing."""
         return self._constant(value if isinstance(value, int | float) else math.inf)
+
+
+def _size_of(operation: int, one: RegisterUse, other: RegisterUse) -> float:
+    """How large whole numbers among the results can be."""
+    if operation in (machine.ADD, machine.SUBTRACT):
+        return one.most + other.most
+    if operation == machine.MULTIPLY:
+        return one.most * other.most
+    if operation == machine.DIVIDE:
+        if not (other.is_constant and 1 <= other.most <= EXACT):
+            raise UnfitProgramError
+        return one.most / other.most
+    if operation == machine.FLOOR:
+        if one.most > _LARGEST:
+            raise UnfitProgramError
+        return one.most + 1
+    return max(one.most, other.most)
 
 
 def are_exact(numbers: Array) -> bool:

@@ -1,7 +1,9 @@
 """Records are signed with the bits of the conditions that they fulfil."""
 
 from pathlib import Path
+from random import Random
 
+import numpy as np
 import pytest
 
 import cernis
@@ -23,6 +25,7 @@ from cernis.plan.logical import (
     Scan,
 )
 from cernis.records.record_sources import read_events
+from tests.evaluate.sweep.test_sweep_then_columns import answers
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -82,3 +85,45 @@ def test_signs_are_what_operators_decide(name: str) -> None:
             assert signs.words(*given).tolist() == operators.words(*given).tolist(), relation
         compared += len(events.times)
     assert compared
+
+
+ANGLES = """
+far(one, 16.5). far(two, 1.0e9). far(three, 3).
+initiatedAt(slow(V)=true, T) :- happensAt(at(V, Speed, _, _), T), Speed < inf, Speed >= 0.
+initiatedAt(far(V)=true, T) :- happensAt(at(V, Speed, _, _), T), far(V, Most), Speed > Most,
+    Speed < inf.
+initiatedAt(turned(V)=true, T) :- happensAt(at(V, _, Course, Heading), T), Heading =\\= 511,
+    A is Course - Heading + 180, M is A - floor(A / 360) * 360, abs(M - 180) > 45.
+initiatedAt(halved(V)=true, T) :- happensAt(at(V, _, Course, Heading), T),
+    floor(Course / 2) * 2 =:= Course, floor(Heading / -8) < Heading / 3.5.
+initiatedAt(shared(V)=true, T) :- happensAt(at(V, Speed, Course, _), T), Course / Speed > 2.
+"""
+NUMBERS = [0, 1, -1, 3, 7, 8, 359, 360, 361, 511, 2**31, 0.5, -0.25, 179.75, 360.0, 511.0, 1e9]
+LARGE = [2**50, 2**50 + 1, 2**53 + 1, -(2**60), 1e17, 2.0**52]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_quotients_and_numbers_without_end(seed: int) -> None:
+    random = Random(seed)
+    plan = cernis.load(ANGLES).plan
+    numbers = [each for each in NUMBERS if seed % 3 or isinstance(each, int)]
+    numbers += LARGE if seed > 3 else []
+    lines = [
+        f"at|{time}|{time}|{random.choice(['one', 'two', 'three'])}|"
+        + "|".join(repr(random.choice(numbers)) for _ in range(3))
+        for time in range(1, 200)
+    ]
+    walked, by_columns = answers(plan, "\n".join(lines) + "\n", 50, 20)
+    assert walked == by_columns
+
+
+def test_of_quotients_all_are_decided_in_one_pass() -> None:
+    plan = cernis.load(ANGLES).plan
+    run = Run(plan)
+    run.over(read_events("at|1|1|one|2|3|4\n", plan.checked))
+    context = run.context(Window(0, 9, 0))
+    (tests,) = conditions_by_event(plan).values()
+    signs = RecordSigns(tests, context.encoding.event(Relation("at", 4)))
+    columns = [np.zeros(1, np.int64), *(np.array([each]) for each in (2, 3, 4))]
+    signs.words(columns, np.ones(1, np.int64), context)
+    assert [test.bit for test in signs._others] == [len(tests) - 1]

@@ -6,14 +6,20 @@ It is written once. Only the columns of records and the tables change from batch
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from cernis.evaluate.sweep.sign_conditions import CodeTable, RecordConditions
 from cernis.kernels import decide as machine
 from cernis.kernels.array_types import Array, Floats, Integers, Matrix
-from cernis.operators.comparison_programs import ComparisonProgram, RegisterUse, are_exact
+from cernis.operators.comparison_programs import (
+    ARITHMETIC,
+    QUOTIENTS,
+    ComparisonProgram,
+    RegisterUse,
+    are_exact,
+)
 from cernis.operators.context.query_context import Context
 from cernis.plan.logical import Compute, Filter
 
@@ -23,6 +29,8 @@ _Supply: TypeAlias = Callable[[Sequence[Array]], Array]
 
 class SignProgram(ComparisonProgram):
     """Signs the records of one event with the bits of several tests."""
+
+    arithmetic: ClassVar = {**ARITHMETIC, **QUOTIENTS}
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,7 +115,8 @@ class SignProgram(ComparisonProgram):
         if not self.code:
             return True
         numeric = [columns[position] for position in self._numeric]
-        if not all(are_exact(column) for column in numeric if column.dtype.kind != "f"):
+        has_floor = any(step[0] == machine.FLOOR for step in self.code)
+        if not all(are_exact(c) for c in numeric if has_floor or c.dtype.kind != "f"):
             return False
         for table in self._tables:
             table.update(context)
