@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.kernels.array_types import Array, Booleans, Integers
+from cernis.kernels.array_types import Array, Integers
 from cernis.operators.context.coded_columns import constant_column
 from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.plan.sweep.lanes import (
@@ -50,6 +50,7 @@ class BitColumns:
         self._keys = keys
         self._is_own = np.zeros(MOST_BITS, np.bool_)
         self._is_own[places] = True
+        self._is_run = max(places) - min(places) + 1 == len(places)
         known = list(bits)
         self.domains = encoding.arguments(relation)
         self._constants = [
@@ -69,9 +70,12 @@ class BitColumns:
             numbers, terms = [place for place, _ in named], [term for _, term in named]
             self._values = _by_bit(numbers, terms, self.value_domain)
 
-    def among(self, bits: Integers) -> Booleans:
-        """Which rows are about the relation."""
-        return self._is_own[bits]
+    def rows_among(self, bits: Integers) -> slice | Integers:
+        """Which rows are about the relation, where rows are sorted by bit."""
+        if self._is_run:
+            first, stop = np.searchsorted(bits, (min(self.numbers), max(self.numbers) + 1))
+            return slice(int(first), int(stop))
+        return np.flatnonzero(self._is_own[bits])
 
     def arguments(self, bits: Integers, keys: Integers) -> list[Array]:
         """The arguments of the relation, for rows of a bit and the number of a key each."""

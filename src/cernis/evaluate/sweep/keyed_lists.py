@@ -24,9 +24,10 @@ from cernis.evaluate.sweep.lane_state import (
     ValueIntervals,
 )
 from cernis.evaluate.sweep.list_keys import ListKeys
-from cernis.evaluate.sweep.list_state import ListState, ListTables, SourceChanges
+from cernis.evaluate.sweep.list_state import NO_INTERVALS, ListState, ListTables, SourceChanges
 from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.kernels.array_types import Array, Integers, Matrix
+from cernis.kernels.order import in_order
 from cernis.operators.context.coded_columns import constant_column
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
@@ -258,14 +259,17 @@ class KeyedLists:
     def _input_intervals(
         self, number: int, source: ListSource, rows: StoredRows, context: Context
     ) -> BitIntervals:
-        """The intervals of a source among rows of its relation, by key, start and end."""
+        """The intervals of a source among rows of its relation, by start and end."""
+        if not len(rows):
+            return NO_INTERVALS
         chosen = _matching(source, rows, context)
-        starts, ends = rows.columns[:2]
+        starts, ends = (np.ascontiguousarray(each[chosen]) for each in rows.columns[:2])
         arguments = [column[chosen] for column in rows.arguments]
         keys = self.keys.numbers(source.relation, arguments, len(chosen))
-        starts, ends = starts[chosen], ends[chosen]
-        order = np.lexsort((ends, starts, keys))
         numbers = np.full(len(chosen), number)
+        if in_order(starts, ends):
+            return BitIntervals(numbers, keys, starts, ends)
+        order = np.lexsort((ends, starts))
         return BitIntervals(numbers, keys[order], starts[order], ends[order])
 
     # -- going on from elsewhere ------------------------------------------------------------

@@ -267,7 +267,5 @@ def _numbered(values: Array) -> tuple[Integers, int]:
 
 def _about(columns: BitColumns, rows: BitIntervals | BitPoints | ValueIntervals) -> list[Integers]:
     """The rows that are about a relation."""
-    chosen = np.flatnonzero(columns.among(rows.bits))
-    if len(chosen) and chosen[-1] - chosen[0] + 1 == len(chosen):
-        return [column[chosen[0] : chosen[-1] + 1] for column in rows]
+    chosen = columns.rows_among(rows.bits)
     return [column[chosen] for column in rows]

@@ -144,6 +144,7 @@ class ListState:
         self._heads, self._chain = np.zeros(0, np.int32), np.zeros(0, np.int32)
         self._since = np.zeros(0, np.int64)
         self._forced: list[Integers] = []
+        self._is_begun = False
         self._output = np.empty((1024, 4), np.int64)
         self._grow_lists(64)
 
@@ -265,7 +266,9 @@ class ListState:
         if count > len(self._output):
             self._output = np.empty((count, 4), np.int64)
         for store in (self._sources, self._reported):
-            store.make_room(len(changes.come.bits))
+            # The rows of a key grow into places of twice the size, and leave room for more.
+            store.make_room((1 if self._is_begun else 4) * len(changes.come.bits))
+        self._is_begun = True
 
     def _walk(self, visits: Integers, changes: SourceChanges) -> int:
         self._make_room(changes)
