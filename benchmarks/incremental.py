@@ -9,7 +9,8 @@ a query (records taken in, evaluated, changes reported) from scratch by columns 
 does it, and how many times faster that is: it walks what fits lanes (maritime, fleet), and
 evaluates other programs for the keys that have news (surveillance, voting). With --late-event: one
 late event into windows of a tenth, once and ten times the size, and queries of about 1,000 events
-into a window of 16,000. With --one-key: queries before which one record is taken back, and none.
+into a window of 16,000, the median of many. With --one-key: queries before which one record is
+taken back, and none.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ APPLICATIONS = {
 
 MEASURED = 3
 """Queries that are measured; the last ones of a stream."""
+SMALL = 120
+"""The same of queries with few events, of which the generator has the more at the beginning."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,11 @@ class Stream:
     batches: list[dict[str, pa.Table]]
 
 
-def stream(application: str, events: int, entities: int, steps: int, late: float) -> Stream:
+def stream(
+    application: str, events: int, entities: int, steps: int, late: float, measured: int = MEASURED
+) -> Stream:  # fmt: skip
     """A stream whose window of so many steps holds that many events."""
-    count = steps + MEASURED
+    count = steps + measured
     tables = APPLICATIONS[application].generate(events * count // steps, entities, 7)
     last = max(int(_times(table).max()) for table in tables.values() if len(table))
     step = -(-last // count)
@@ -153,7 +158,24 @@ def late_event(events: int, vessels: int) -> None:
         print(
             f"one late event, {len(session):,} in the window: {one:.2f} ms, {without:.2f} without"
         )
-    grid("maritime", 16_000, vessels, [0.0], [16])
+    small_queries(vessels)
+
+
+def small_queries(vessels: int) -> None:
+    """Queries of about 1,000 events each, into a window of 16 times as many."""
+    plan = plan_of("maritime", vessels)
+    given = stream("maritime", 16_000, vessels, 16, 0.0, 2 * SMALL)
+    new = sum(len(table) for batch in given.batches[-SMALL:] for table in batch.values())
+    for way, incremental in (("from scratch", False), ("session", None)):
+        session = Session(plan, given.step * 16, given.step, 0, incremental=incremental)
+        taken = []
+        for query, batch in zip(given.queries, given.batches, strict=True):
+            begun = time.process_time()
+            session.insert(batch)
+            session.query(query)
+            taken.append(time.process_time() - begun)
+        median = float(np.median(taken[-SMALL:])) * 1e3
+        print(f"{new // SMALL} new, {len(session):,} in the window, {way}: {median:.2f} ms a query")
 
 
 def one_key(application: str, events: int, entities: int) -> None:
