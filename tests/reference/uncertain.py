@@ -29,8 +29,10 @@ An event pattern occurs in a world if the happenings of the world match it: `unc
 What happened at earlier points depends on the records of these points, which are the same facts at
 whatever point a question is asked, and on what held then, by the probability it had then.
 
-Not defined under uncertainty, and refused: delayed effects, durations and relations between
-intervals, probabilities on clauses other than `initially`.
+Fluents with delayed effects are carried by the distribution of their states: `uncertain_delays.py`.
+
+Not defined under uncertainty, and refused: durations and relations between intervals, probabilities
+on clauses other than `initially`.
 """
 
 from __future__ import annotations
@@ -77,6 +79,7 @@ from .uncertain_statics import (
 )
 
 if TYPE_CHECKING:
+    from .uncertain_delays import Delays
     from .uncertain_patterns import Patterns
 
 Record = tuple[float, Term, int]
@@ -84,10 +87,6 @@ Fact = tuple[str, tuple[int, int | Term]]
 """What the fact is about, and its point: a record by its number, or a pair that holds."""
 Answer = TypeVar("Answer")
 Key = tuple[str, int]
-
-REFUSED = (
-    ("fi", 3), ("ft", 2), ("p", 1),
-)  # fmt: skip
 
 BRIDGES = "happensAt(E, T) :- given_event(E, T). holdsAt(F, T) :- given_fluent(F, T)."
 
@@ -192,6 +191,7 @@ class Run:
     seen: set[Term] = field(default_factory=set)
     """The pairs that may hold at some point: rules over intervals take instances from them."""
     patterns: Patterns | None = None
+    delays: Delays | None = None
     carried_to: dict[int, Mapping[Term, float]] = field(default_factory=dict)
     """The probabilities of all pairs, at each point so far."""
 
@@ -207,7 +207,7 @@ class Run:
             **{(name, 3 if name.startswith("relative") else 2): point_lists for name in POINTWISE},
         }  # fmt: skip
         bridges = [item for item in parse(BRIDGES).items if isinstance(item, Clause)]
-        static = (("holdsFor", 2), ("iff", 2))
+        static = (("holdsFor", 2), ("iff", 2), ("fi", 3), ("ft", 2), ("p", 1))
         certain = [
             clause for clause in self.clauses
             if clause.probability is None and functor(clause.head) not in static
@@ -233,6 +233,10 @@ class Run:
             from .uncertain_patterns import Patterns
 
             run.patterns = Patterns.of(items, run)
+        if any(functor(clause.head) in (("fi", 3), ("ft", 2)) for clause in clauses):
+            from .uncertain_delays import Delays
+
+            run.delays = Delays(run)
         return run
 
     def initially(self) -> dict[Term, float]:
@@ -246,7 +250,10 @@ class Run:
                 found = self.solver.solve(head.body, {})
                 for pair in {substitute(head.head.args[0], env) for env in found}:
                     missing[pair] = missing.get(pair, 1.0) * (1 - chance)
-        return {pair: 1 - none for pair, none in missing.items() if self.exists(pair)}
+        chances = {pair: 1 - none for pair, none in missing.items() if self.exists(pair)}
+        if self.delays is not None:
+            self.delays.begin(chances, self.clock.start)
+        return chances
 
     def next_point(self, now: int, carried: Mapping[Term, float]) -> dict[Term, float]:
         """The probabilities one tick after now."""
@@ -262,12 +269,17 @@ class Run:
             if self.exists(pair)
         }
         pairs = [*carried, *sorted(new - carried.keys(), key=compact)]
+        delayed: dict[Term, float] = {}
+        if self.delays is not None:
+            instances = {children(pair)[0] for pair in pairs if self.delays.is_about(pair)}
+            pairs = [pair for pair in pairs if not self.delays.is_about(pair)]
+            delayed = self.delays.next_point(self.carried, instances)
         result = {
             pair: sum(weight for weight, holds in worlds(self._goes_on(pair), chances) if holds)
             for pair in pairs
         }
         self.initiated |= new
-        return result
+        return {**result, **delayed}
 
     def sees_more(self, courses: Mapping[Term, Mapping[int, float]]) -> bool:
         """Note the pairs that may hold at some point; are there more than before?"""
@@ -576,8 +588,6 @@ def _any_value(fluent: Term) -> Term:
 def _refuse(clauses: Sequence[Clause]) -> None:
     for clause in clauses:
         name = functor(clause.head)
-        if name in REFUSED:
-            raise UnsupportedError(f"{name[0]}/{name[1]} is not defined under uncertainty")
         if clause.probability is not None and name != ("initially", 1):
             raise UnsupportedError("only `initially` may carry a probability")
     static_rules(clauses)

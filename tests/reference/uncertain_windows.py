@@ -9,7 +9,8 @@ w = q - window, or the start of the run if that is later, the probability of a p
   statically determined fluent follows so at w + tick, too: from its parts at that point.
 
 What patterns are made of and occurred up to w is kept as the query before saw it, as independent
-facts. An occurrence of a pattern up to w is what the query before said of it.
+facts. An occurrence of a pattern up to w is what the query before said of it. Fluents with delayed
+effects go on from their states at w + tick.
 
 The intervals as of q are those of this course, from start + tick to q + tick: the most credible of
 its maximal intervals, or, in bounded memory, of those found online point by point.
@@ -33,6 +34,7 @@ from .credible import (
     reported,
 )
 from .uncertain import Record, Run
+from .uncertain_delays import State
 from .uncertain_patterns import Kept, Occurrence, chances_at
 
 Course = dict[int, float]
@@ -68,6 +70,7 @@ class Windows:
     occurrences: dict[Occurrence, float] = field(default_factory=dict)
     kept: list[Kept] = field(default_factory=list)
     seen: list[Kept] = field(default_factory=list)
+    states: dict[int, dict[Term, dict[State, float]]] = field(default_factory=dict)
 
     def query(self, time: int) -> None:
         """Bring the courses up to a query."""
@@ -79,6 +82,8 @@ class Windows:
             run.patterns.kept = self.kept
         carried = self._first(run, edge) if self.last is None else self._at(edge + self.tick)
         points = range(edge + self.tick, time + 2 * self.tick, self.tick)
+        if run.delays is not None and self.last is None:
+            self.states[points[0]] = dict(run.delays.states)
         while True:
             found = self._points(run, carried, points)
             if not run.sees_more(found):
@@ -100,9 +105,13 @@ class Windows:
     def _points(self, run: Run, carried: Mapping[Term, float], points: range) -> dict[Term, Course]:
         """The probabilities of all pairs at the points of the window, from those at the first."""
         found: dict[Term, Course] = {}
+        if run.delays is not None:
+            run.delays.states = dict(self.states[points[0]])
         for now in points:
             if now > points[0]:
                 carried = run.next_point(now - self.tick, carried)
+            if run.delays is not None:
+                self.states[now] = dict(run.delays.states)
             carried = {pair: p for pair, p in carried.items() if not run.is_static(pair)}
             for pair, chance in {**carried, **run.statics(now, carried)}.items():
                 found.setdefault(pair, {})[now] = chance

@@ -248,7 +248,11 @@ def test_input_fluents_on_intervals_that_overlap() -> None:
             "initiatedAt(f=true, T) :- happensAt(startI(on(a)=true), T)." + SWITCH,
             "is not defined over",
         ),
-        ("fi(on(X)=true, on(X)=false, 10)." + SWITCH, "delayed effects are not defined"),
+        (
+            "fi(on(X)=true, on(X)=false, 10)."
+            "initiatedAt(f=true, T) :- happensAt(end(on(a)=true), T)." + SWITCH,
+            "it has delayed effects, and its starts, ends",
+        ),
     ],
 )
 def test_what_is_not_defined_is_refused(rules: str, said: str) -> None:

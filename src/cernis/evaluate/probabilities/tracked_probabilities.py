@@ -18,6 +18,7 @@ from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.probabilities.circuits import Circuits
+from cernis.evaluate.probabilities.composites.delayed_courses import DelayedRun, InstanceStates
 from cernis.evaluate.probabilities.composites.occurrence_history import (
     ReportedOccurrences,
     UncertainHistory,
@@ -81,6 +82,8 @@ class TrackedProbabilities(FromScratch):
         self.occurred = UncertainHistory(plan)
         """The uncertain occurrences before the edge that patterns may need."""
         self._occurrences = ReportedOccurrences(keeps_all)
+        self.delayed_runs: dict[Relation, DelayedRun] = {}
+        """What the last query knew of fluents with delayed effects."""
         self._query: UncertainQuery
         self._encoding: ValueEncoding
         self._kept_intervals: dict[Relation, list[StoredRows]] = {}
@@ -105,7 +108,7 @@ class TrackedProbabilities(FromScratch):
         held = self._settle_before(window.edge + self._tick)
         self._query = UncertainQuery(
             self._plan, context, self._circuits, courses, credible.intervals, held,
-            self.state.carried,
+            self.state.carried, self._states_at(window.edge),
         )  # fmt: skip
         uncertainty = self._query.uncertainty
         self.occurred.enter(uncertainty, context.encoding)
@@ -119,6 +122,11 @@ class TrackedProbabilities(FromScratch):
         tables = context.relations.fluents.items()
         context.relations.seen = {r: table for r, table in tables if r not in courses}
         return conflicts
+
+    def _states_at(self, edge: int) -> dict[Relation, InstanceStates]:
+        """The states of fluents with delayed effects right after the edge."""
+        runs = self.delayed_runs.items()
+        return {relation: run.carried(edge, str(relation))[1] for relation, run in runs}
 
     def _settle_before(self, bound: int) -> dict[Relation, Pairs] | None:
         """Settle all points before the bound; gives what held at it, None at the first query."""
@@ -142,6 +150,7 @@ class TrackedProbabilities(FromScratch):
         """Let the next query begin from what this one has found."""
         window, query = query_input.window, self._query
         self._is_first = False
+        self.delayed_runs = query.delayed_runs
         self.thresholded = frozenset(query.thresholded)
         self._courses = self._carried_on(query.courses)
         if window.forgotten > window.edge:

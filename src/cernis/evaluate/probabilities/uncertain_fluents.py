@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from cernis.check.model import Pair, Relation
-from cernis.errors import UnsupportedError
 from cernis.evaluate.probabilities.circuits import Circuits
 from cernis.evaluate.probabilities.courses import Courses, Pairs, courses_of
 from cernis.evaluate.probabilities.proof_groups import Actions, group_actions, probabilities_after
@@ -31,14 +30,14 @@ from cernis.operators.definitions.instance_keys import InstanceKeys
 from cernis.operators.definitions.values_apart import ending_values
 from cernis.operators.distinct import distinct
 from cernis.operators.rule_pipeline import run_steps
-from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
+from cernis.plan.logical import Definition, InitialPoints, PointRule
 from cernis.plan.properties.open_heads import ends_any_value
 
 _HALF = 31
 
 
 @dataclass(slots=True)
-class _Points:
+class ProvenPoints:
     """Initiations or terminations as rules prove them: arguments, value (-1: any), time, proof."""
 
     arguments: list[Array]
@@ -48,7 +47,7 @@ class _Points:
 
 
 @dataclass(slots=True)
-class _Initial:
+class InitialPairs:
     """The pairs that hold initially, each once, with its probability."""
 
     arguments: list[Array]
@@ -77,14 +76,13 @@ class UncertainFluent:
         self._uncertainty = uncertainty
         self._heads = FluentHeads(definition, context)
         self._domains, self._value_domain = self._heads.domains, self._heads.value_domain
-        if any(isinstance(rule, Delay) for rule in definition.rules):
-            raise UnsupportedError(
-                f"{self.relation}: delayed effects are not defined under uncertainty; initiate it "
-                "by what is certain, such as the start of a statically determined fluent"
-            )
 
     def actions(self) -> FluentActions:
         """All initiations and breaks of the pairs that may come to hold."""
+        return self._actions_by_pair(*self.changes())
+
+    def changes(self) -> tuple[ProvenPoints, ProvenPoints, InitialPairs]:
+        """All initiations and terminations by rules, and the pairs that hold at first."""
         rules, closed = self._definition.point_rules, self._definition.closed_rules
         initial = self._initial()
         points = [(rule, self._points(rule)) for rule in closed]
@@ -105,17 +103,17 @@ class UncertainFluent:
         if is_watched:
             self._put_changes(initiations, True)
             self._put_terminations(self._stacked(read_terminations), initiations, initial)
-        return self._actions_by_pair(initiations, terminations, initial)
+        return initiations, terminations, initial
 
     # -- points -----------------------------------------------------------------------------
 
-    def _points(self, rule: PointRule) -> _Points:
+    def _points(self, rule: PointRule) -> ProvenPoints:
         proofs = Prover(self._uncertainty, self._context).run(rule.steps)
         assert isinstance(rule.head, Pair)
         arguments, values = self._heads.projected(rule.head, proofs.rows)
-        return _Points(arguments, values, proofs.rows.points, proofs.conjunctions())
+        return ProvenPoints(arguments, values, proofs.rows.points, proofs.conjunctions())
 
-    def _initial(self) -> _Initial:
+    def _initial(self) -> InitialPairs:
         """The pairs that hold when the window begins: initially, or at its edge."""
         held = self._uncertainty.held
         if held is None:
@@ -126,13 +124,13 @@ class UncertainFluent:
         values = pairs.values
         if self._value_domain is None:
             values = self._heads.value_codes.encode(values.tolist())
-        return _Initial(pairs.arguments, values, pairs.initial)
+        return InitialPairs(pairs.arguments, values, pairs.initial)
 
-    def _nothing(self) -> _Initial:
+    def _nothing(self) -> InitialPairs:
         none = np.empty(0, np.int64)
-        return _Initial([none] * self.relation.arity, none, np.empty(0))
+        return InitialPairs([none] * self.relation.arity, none, np.empty(0))
 
-    def _initial_clauses(self) -> _Initial:
+    def _initial_clauses(self) -> InitialPairs:
         """The pairs of `initially` clauses; several clauses for one pair are independent."""
         parts: list[tuple[list[Array], Integers, Floats]] = []
         for rule in self._definition.rules:
@@ -154,13 +152,13 @@ class UncertainFluent:
         first, which = distinct([*columns, values], [*self._domains, self._heads.value_codes])
         missing = np.ones(len(first))
         np.multiply.at(missing, which, 1 - chances)
-        return _Initial([column[first] for column in columns], values[first], 1 - missing)
+        return InitialPairs([column[first] for column in columns], values[first], 1 - missing)
 
-    def _stacked(self, parts: list[_Points]) -> _Points:
+    def _stacked(self, parts: list[ProvenPoints]) -> ProvenPoints:
         if not parts:
             none = np.empty(0, np.int64)
-            return _Points([none] * self.relation.arity, none, none, stacked([]))
-        return _Points(
+            return ProvenPoints([none] * self.relation.arity, none, none, stacked([]))
+        return ProvenPoints(
             [
                 np.concatenate(columns)
                 for columns in zip(*(p.arguments for p in parts), strict=True)
@@ -170,7 +168,7 @@ class UncertainFluent:
             stacked([p.proofs for p in parts]),
         )
 
-    def _put_changes(self, points: _Points, initiates: bool) -> None:
+    def _put_changes(self, points: ProvenPoints, initiates: bool) -> None:
         """Enter initiations or terminations that are conditions of other rules."""
         values = self._heads.shown_values(points.values)
         put_happenings(
@@ -184,7 +182,9 @@ class UncertainFluent:
         nothing = self._stacked([])
         self._put_terminations(nothing, nothing, self._nothing())
 
-    def _put_terminations(self, points: _Points, initiations: _Points, initial: _Initial) -> None:
+    def _put_terminations(
+        self, points: ProvenPoints, initiations: ProvenPoints, initial: InitialPairs
+    ) -> None:
         """Enter terminations that are conditions of other rules, in each table for them."""
         if not ends_any_value(self._definition):
             self._put_changes(points, False)
@@ -198,7 +198,7 @@ class UncertainFluent:
         each = self._stacked([of_named_value, self._of_known_values(points, initiations, initial)])
         self._put_terminations_of(TerminationKind.EACH, each)
 
-    def _put_terminations_of(self, kind: TerminationKind, points: _Points) -> None:
+    def _put_terminations_of(self, kind: TerminationKind, points: ProvenPoints) -> None:
         columns, domains = list(points.arguments), list(self._domains)
         if kind.has_value:
             columns.append(self._heads.shown_values(points.values))
@@ -210,16 +210,18 @@ class UncertainFluent:
             self._context.relations, self._uncertainty,
         )  # fmt: skip
 
-    def _of_known_values(self, points: _Points, initiations: _Points, initial: _Initial) -> _Points:
+    def _of_known_values(
+        self, points: ProvenPoints, initiations: ProvenPoints, initial: InitialPairs
+    ) -> ProvenPoints:
         """Terminations of any value, as terminations of each value known at an earlier point."""
         of_any = _taken(points, np.flatnonzero(points.values == ANY))
         known = self._known_pairs(initiations, initial)
         rows, pairs = known_before(of_any.arguments, of_any.times, known, self._domains)
         arguments = [column[pairs] for column in known.arguments]
         proofs = of_any.proofs.take(rows)
-        return _Points(arguments, known.values[pairs], of_any.times[rows], proofs)
+        return ProvenPoints(arguments, known.values[pairs], of_any.times[rows], proofs)
 
-    def _known_pairs(self, initiations: _Points, initial: _Initial) -> Points:
+    def _known_pairs(self, initiations: ProvenPoints, initial: InitialPairs) -> Points:
         """The pairs that grounding allows; without grounding, those initiated, and since when."""
         if self._definition.groundings:
             return self._heads.allowed_pairs()
@@ -231,7 +233,7 @@ class UncertainFluent:
 
     # -- heads that leave arguments open ----------------------------------------------------
 
-    def _instances(self, initiations: list[_Points], initial: _Initial) -> FluentInstances:
+    def _instances(self, initiations: list[ProvenPoints], initial: InitialPairs) -> FluentInstances:
         """The known instances, for heads that leave arguments open."""
         initiated = [(points.arguments, points.times) for points in initiations]
         is_watched = self.relation in self._uncertainty.watched
@@ -239,18 +241,18 @@ class UncertainFluent:
 
     def _open_points(
         self, rule: PointRule, known: FluentInstances, is_known: bool = False
-    ) -> _Points:
+    ) -> ProvenPoints:
         """A head that leaves arguments open is about all instances that match the rest."""
         proofs = Prover(self._uncertainty, self._context).run(rule.steps)
         filled = self._heads.filled(rule, proofs.rows, known, is_known=is_known)
         arguments, values = self._heads.projected(filled.head, filled.rows)
         conjunctions = proofs.conjunctions().take(filled.chosen)
-        return _Points(arguments, values, filled.rows.points, conjunctions)
+        return ProvenPoints(arguments, values, filled.rows.points, conjunctions)
 
     # -- pairs ------------------------------------------------------------------------------
 
     def _actions_by_pair(
-        self, initiations: _Points, terminations: _Points, initial: _Initial
+        self, initiations: ProvenPoints, terminations: ProvenPoints, initial: InitialPairs
     ) -> FluentActions:
         argument_lists = [initiations.arguments, terminations.arguments, initial.arguments]
         lengths = [len(initiations.values), len(terminations.values), len(initial.values)]
@@ -293,7 +295,7 @@ class UncertainFluent:
 
 def _actions(
     count: int, instances: Integers, values: Integers,
-    initiations: tuple[Integers, _Points], terminations: tuple[Integers, _Points],
+    initiations: tuple[Integers, ProvenPoints], terminations: tuple[Integers, ProvenPoints],
     end_others: Booleans,
 ) -> Actions:  # fmt: skip
     """For each point and each pair of its instance, whether it initiates or breaks the pair."""
@@ -319,9 +321,11 @@ def _actions(
     return Actions(pairs, times, breaks, stacked(list(columns[3])))
 
 
-def _taken(points: _Points, rows: Integers) -> _Points:
+def _taken(points: ProvenPoints, rows: Integers) -> ProvenPoints:
     arguments = [column[rows] for column in points.arguments]
-    return _Points(arguments, points.values[rows], points.times[rows], points.proofs.take(rows))
+    return ProvenPoints(
+        arguments, points.values[rows], points.times[rows], points.proofs.take(rows)
+    )
 
 
 def first_point(context: Context, uncertainty: Uncertainty) -> int:

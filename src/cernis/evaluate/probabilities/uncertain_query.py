@@ -7,9 +7,14 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from cernis.check.model import Boundary, FluentKind, Pair, Relation
-from cernis.errors import DataError
+from cernis.errors import DataError, UnsupportedError
 from cernis.evaluate.columns.strata import evaluate_definition, evaluate_stratum
 from cernis.evaluate.probabilities.circuits import Circuits
+from cernis.evaluate.probabilities.composites.delayed_courses import (
+    DelayedRun,
+    InstanceStates,
+    evaluate_delayed,
+)
 from cernis.evaluate.probabilities.composites.pattern_proofs import (
     PatternProver,
     evaluate_patterns,
@@ -56,7 +61,19 @@ def _asks_for_edges(stratum: Stratum, others: list[Stratum]) -> bool:
 
 def _stands_alone(definition: Definition) -> bool:
     """Is a definition evaluated by itself, though probabilities are exact?"""
-    return definition.kind == FluentKind.STATIC or has_patterns(definition)
+    return (
+        definition.kind == FluentKind.STATIC or has_patterns(definition) or bool(definition.delays)
+    )
+
+
+def _refuse_delays(stratum: Stratum) -> None:
+    """Raise an error for delayed effects of fluents whose rules ask for one another."""
+    for definition in stratum.definitions:
+        if definition.delays:
+            raise UnsupportedError(
+                f"{definition.relation}: it has delayed effects, and its rules ask for itself, or "
+                "for fluents that ask for it; that is not defined over uncertain records"
+            )
 
 
 CredibleIntervals: TypeAlias = Callable[[Relation, Courses], CredibleTable]
@@ -68,13 +85,14 @@ class UncertainQuery:
 
     `courses` are the probabilities over time of uncertain fluents: at first those of earlier
     stages, and later also those of the strata. `held` are the pairs that held right after the edge
-    of the window; None at the first query.
+    of the window; None at the first query. `states` are those of fluents with delayed effects then.
     """
 
     def __init__(
         self, plan: Plan, context: Context, circuits: Circuits, courses: dict[Relation, Courses],
         credible: CredibleIntervals, held: Mapping[Relation, Pairs] | None = None,
         carried: dict[Relation, Carried] | None = None,
+        states: Mapping[Relation, InstanceStates] | None = None,
     ) -> None:  # fmt: skip
         self._plan = plan
         self._context = context
@@ -93,6 +111,9 @@ class UncertainQuery:
             "by intervals", plan, lambda: made_of_intervals(plan)
         )
         self.courses = courses
+        self._states = states or {}
+        self.delayed_runs: dict[Relation, DelayedRun] = {}
+        """What was computed of fluents with delayed effects."""
         self.thresholded: set[Relation] = set()
         """Fluents that are made of credible intervals."""
 
@@ -172,6 +193,7 @@ class UncertainQuery:
             return evaluate_stratum(stratum, context, self._carried)
         refuse_patterns(stratum, uncertainty)
         if stratum.immediate:
+            _refuse_delays(stratum)
             self.courses |= evaluate_cycle(stratum, context, uncertainty, self._circuits)
             return 0
         for definition in stratum.definitions:
@@ -179,6 +201,8 @@ class UncertainQuery:
                 evaluate_patterns(definition, context, uncertainty, self._patterns)
             elif definition.kind == "event":
                 evaluate_event(definition, context, uncertainty)
+            elif definition.delays:
+                self._delayed(definition)
             elif definition.kind == FluentKind.SIMPLE:
                 self.courses[definition.relation] = evaluate_fluent(
                     definition, context, uncertainty, self._circuits
@@ -188,6 +212,14 @@ class UncertainQuery:
             else:
                 self._static_chances(definition)
         return 0
+
+    def _delayed(self, definition: Definition) -> None:
+        """Evaluate a fluent with delayed effects from the states at the edge of the window."""
+        relation = definition.relation
+        self.courses[relation], self.delayed_runs[relation] = evaluate_delayed(
+            definition, self._context, self.uncertainty, self._circuits,
+            None if self.uncertainty.held is None else self._states.get(relation),
+        )  # fmt: skip
 
     def _is_uncertain(self, definition: Definition) -> bool:
         return any(self.uncertainty.is_about(r) or is_by_chance(r) for r in definition.rules)

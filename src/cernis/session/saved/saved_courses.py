@@ -15,6 +15,7 @@ from cernis.evaluate.relation_layout import RelationLayout
 from cernis.evaluate.stores import StoredRows
 from cernis.plan.properties.pattern_needs import Key
 from cernis.session.saved.plain_trees import Tree
+from cernis.session.saved.saved_delays import delays_of, plain_delays
 from cernis.session.saved.saved_state import ColumnReader, ColumnWriter
 from cernis.session.saved.saved_values import plain_relation, relation_of
 from cernis.tables.domains import Domain
@@ -31,6 +32,7 @@ def plain_uncertain(evaluator: TrackedProbabilities, writer: ColumnWriter) -> Tr
             [_plain_occurrences(*each, writer) for each in rows.items()]
             for rows in (evaluator.occurred.kept, evaluator.occurred.last)
         ],
+        "delayed": plain_delays(evaluator.delayed_runs, writer),
     }
 
 
@@ -46,6 +48,7 @@ def fill_uncertain(evaluator: TrackedProbabilities, tree: Tree, reader: ColumnRe
         )
     final_intervals = reader.all_rows(tree["let_go"], tracks)
     evaluator.go_on_from(courses, thresholded, tracks, final_intervals)
+    evaluator.delayed_runs = delays_of(tree["delayed"], reader)
     evaluator.occurred.resume(
         *(dict(_occurrences_of(each, reader) for each in trees) for trees in tree["occurred"])
     )

@@ -50,6 +50,7 @@ from cernis.session.saved.course_shapes import (
     tracks_fit,
 )
 from cernis.session.saved.plain_trees import Tree
+from cernis.session.saved.saved_delays import delays_shape
 from cernis.session.saved.tree_shapes import (
     Integers,
     Listed,
@@ -189,6 +190,7 @@ class _Shapes:
             "thresholded": Listed(self._fluent()), "courses": Listed(courses, (each_once,)),
             "tracks": Listed(tracks, (each_once,)), "let_go": self._intervals(),
             "occurred": Parts((Listed(self._occurred()), Listed(self._occurred()))),
+            "delayed": delays_shape(self._fluent()),
         })  # fmt: skip
 
     def _occurred(self) -> Shape:
