@@ -249,7 +249,7 @@ def test_input_fluents_on_intervals_that_overlap() -> None:
             "is not defined over",
         ),
         (
-            "fi(on(X)=true, on(X)=false, 10)."
+            "fi(on(X)=true, on(X)=false, 10). "
             "initiatedAt(f=true, T) :- happensAt(end(on(a)=true), T)." + SWITCH,
             "it has delayed effects, and its starts, ends",
         ),

@@ -116,3 +116,31 @@ def test_vessels_and_pairs() -> None:
     outcome = run_parts(job, [records], Places())
     assert in_text(outcome, program)[0] == whole.text()
     assert "holdsFor(rendezVous(" in whole.text()
+
+
+COMPOSITES = """
+raid(X) <- not(calm(X))[probe(X), attack(X)] within 6.
+initiatedAt(alarm(X)=on, T) :- happensAt(raid(X), T).
+terminatedAt(alarm(X)=on, T) :- happensAt(calm(X), T).
+fi(alarm(X)=on, alarm(X)=late, 4).
+ft(alarm(X)=late, 3).
+p(alarm(X)=on).
+initiatedAt(seen(X)=true, T) :- happensAt(probe(X), T), holdsAt(alarm(X)=late, T).
+"""
+
+
+@pytest.mark.parametrize("windows", [(None, None), (8, 3), (4, 5)])
+def test_patterns_and_delayed_effects(windows: tuple[int | None, int | None]) -> None:
+    random, (window, step) = Random(7), windows
+    program = cernis.load(COMPOSITES)
+    lines = [
+        f"0.{random.randint(2, 9)}::{random.choice(('probe', 'attack', 'calm'))}|{time}|{time}|"
+        f"v{random.randint(1, 4)}"
+        for time in sorted(random.choices(range(1, 25), k=50))
+    ]
+    whole = program.run_uncertain("\n".join(lines) + "\n", window=window, step=step)
+    job = job_for(program, lines, 3, settings=settings(window, step))
+    assert job.buckets == 3
+    outcome = run_job(job, lines)
+    assert in_text(outcome, program) == (whole.text(), whole.probability_text())
+    assert "probability(alarm(v1)=late" in whole.probability_text()
