@@ -372,17 +372,17 @@ class Program:
         seed: int = 0, uncertain: Iterable[str] | None = None, window: Length | None = None,
         step: Length | None = None, start: Point | None = None, tick: int | None = None,
         ties: str | None = None, policy: str = "early", epoch: bool = False,
-        mean_change: float = 0.05,
+        mean_change: float = 0.05, ids: str | None = None, future: Length | None = None,
     ) -> UncertainSession:  # fmt: skip
         """A session over uncertain events: each query reports how likely intervals have changed.
 
         An interval that is reported already is reported again when its start or end changes, or
         when its mean has moved by more than `mean_change` since; with 0, whenever it has moved.
         `uncertain` names the relations of the input whose records may have a probability; all may,
-        if none are named. The rest is as in `run_uncertain` and `session`.
+        if none are named. The rest is as in `run_uncertain` and `session`, `ids` and `future` too.
         """
         from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
-        from cernis.session.settings import settings
+        from cernis.session.settings import length, settings
         from cernis.session.uncertain_session import UncertainSession
 
         chosen = settings(window, step, start, None, tick, ties, self.time_scale)
@@ -392,7 +392,8 @@ class Program:
         likely.check_names(self.fluents)
         return UncertainSession(
             self.plan, likely, chosen.window, chosen.step, chosen.start, chosen.tick, chosen.ties,
-            policy, epoch,
+            policy, epoch, ids,
+            None if future is None else length(future, "future", self.time_scale),
         )  # fmt: skip
 
     def run_uncertain(

@@ -18,7 +18,7 @@ from tests.reference.patterns import compact, read_program
 from tests.reference.uncertain_windows import Told, Windows, folded
 
 LAST = 14
-MORE = "holdsFor(n(X)=true, I) :- holdsFor(f(X)=true, I).\n"
+MORE = "holdsFor(n(X)=on, I) :- holdsFor(f(X)=on, I).\n"
 
 
 class Stream:
@@ -222,8 +222,129 @@ def test_saved_and_restored(seed: int, limit: int | None, tmp_path: Path) -> Non
             tables.append([_sorted(table.to_pylist()) for table in given])
         assert tables[0] == tables[1]
         two.save(file)
-    with pytest.raises(DataError, match="the rules have changed"):
-        cernis.load(f"{DECLARED}{stream.rules}\n{MORE}").restore(file)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("window", [6, 20])
+def test_restored_with_a_further_fluent(seed: int, window: int, tmp_path: Path) -> None:
+    """What has not changed goes on as if the rules had not, and the new fluent is derived."""
+    stream = Stream(seed, late=True, static=seed % 2 == 1)
+    print(f"seed {seed}\n{stream.rules}\n{stream.lines()}")
+    program, file = stream.program(), tmp_path / "s"
+    more = cernis.load(f"{DECLARED}{stream.rules}\n{MORE}")
+    one: Any = program.uncertain_session(window=window, step=2, start=0, ties=stream.ties)
+    two: Any = one
+    for time in range(2, LAST + 2, 2):
+        batch = [line for arrival, line in stream.lines() if time - 2 < arrival <= time]
+        one.insert(batch)
+        feed = one.query(time)
+        if two is not one:
+            two.insert(batch)
+            assert _without(two.query(time).table(), "n") == _without(feed.table(), "n")
+        if time == 8:
+            one.save(file)
+            two = more.restore(file)
+            assert not _without(two.revision.table(), "n")
+        if two is not one:
+            assert _without(two.intervals(), "n") == _without(one.intervals(), "n")
+            assert _without(two.probabilities(), "n") == _without(one.probabilities(), "n")
+            rows = two.probabilities().to_pylist()
+            keys = ("args", "value", "start", "end", "probability")
+            parts = [
+                [
+                    tuple(str(_rounded(row[key])) for key in keys)
+                    for row in rows
+                    if row["fluent"] == name
+                ]
+                for name in ("n", "f")
+            ]
+            assert parts[0] == [each for each in parts[1] if each[1] == "on"]
+
+
+def _without(table: Any, name: str) -> list[tuple[Any, ...]]:
+    """The rows of a table but for those of one fluent, whatever the version of the rules."""
+    rows = [
+        {key: value for key, value in row.items() if key != "rule_version"}
+        for row in table.to_pylist() if row["fluent"] != name
+    ]  # fmt: skip
+    return _sorted(rows)
+
+
+def test_a_changed_fluent_is_derived_again_from_the_window(tmp_path: Path) -> None:
+    file = tmp_path / "s"
+    session: Any = cernis.load(SWITCH).uncertain_session(window=20, step=10, start=0, threshold=0.8)
+    session.insert("0.8::up|2|2|a\n0.8::down|4|4|a\n")
+    session.query(10)
+    session.save(file)
+    changed = SWITCH.replace("terminatedAt(on", "initiatedAt(low")
+    restored: Any = cernis.load(changed).restore(file)
+    assert sorted(changes(restored.revision), key=str) == [
+        ("delete", "on", 3, 5, 0.8), ("insert", "low", 5, None, 0.8), ("insert", "on", 3, None, 0.8)
+    ]  # fmt: skip
+    rows = restored.probabilities().to_pylist()
+    assert [(row["fluent"], row["probability"]) for row in rows] == [("low", 0.8), ("on", 0.8)]
+
+
+def test_what_forgotten_records_made_likely_is_not_derived_again(tmp_path: Path) -> None:
+    file = tmp_path / "s"
+    session: Any = cernis.load(SWITCH).uncertain_session(window=10, step=10, start=0)
+    session.insert("0.8::up|2|2|a\n")
+    for time in (10, 20, 30):
+        session.query(time)
+    session.save(file)
+    changed = SWITCH.replace("happensAt(up(X), T)", "happensAt(up(X), T), X \\= b")
+    assert changed != SWITCH
+    with pytest.raises(DataError, match="the rules have changed, and with them .* on/1"):
+        cernis.load(changed).restore(file)
+
+
+def test_a_fluent_that_is_gone_is_taken_back(tmp_path: Path) -> None:
+    file = tmp_path / "s"
+    rules = SWITCH + "initiatedAt(low(X)=true, T) :- happensAt(down(X), T).\n"
+    session: Any = cernis.load(rules).uncertain_session(window=10, step=10, start=0, threshold=0.8)
+    session.insert("0.8::up|2|2|a\n0.8::down|4|4|a\n")
+    session.query(10)
+    session.save(file)
+    restored: Any = cernis.load(SWITCH).restore(file)
+    assert changes(restored.revision) == [("delete", "low", 5, None, 0.8)]
+    assert [row["fluent"] for row in restored.intervals().to_pylist()] == ["on"]
+
+
+def test_a_fluent_that_was_certain_must_have_a_new_name(tmp_path: Path) -> None:
+    file = tmp_path / "s"
+    certain = "holdsFor(long(X)=true, I) :- holdsFor(on(X)=true, J), intDurGreater(J, 2, I).\n"
+    session: Any = cernis.load(SWITCH + certain).uncertain_session(window=10, step=10, start=0)
+    session.insert("0.8::up|2|2|a\n")
+    session.query(10)
+    session.save(file)
+    likely = "holdsFor(long(X)=true, I) :- holdsFor(on(X)=true, I).\n"
+    with pytest.raises(DataError, match="long/1 has a probability now"):
+        cernis.load(SWITCH + likely).restore(file)
+
+
+def test_records_with_ids(tmp_path: Path) -> None:
+    """A record that comes again is ignored, and one is taken back by its id."""
+    session: Any = cernis.load(SWITCH).uncertain_session(
+        window=20, step=10, start=0, ids="id", threshold=0.8
+    )
+    session.insert("0.8::up|2|2|a|r1\n0.3::up|2|2|a|r1\n0.5::down|4|4|a|r2\n")
+    assert changes(session.query(10)) == [("insert", "on", 3, 5, 0.8)]
+    assert session.counts.duplicates == 1
+    file = tmp_path / "s"
+    session.save(file)
+    for each in (session, cernis.load(SWITCH).restore(file)):
+        each.insert("-down|11|4|a|r2\n0.9::up|12|2|a|r1\n")
+        assert changes(each.query(20)) == [
+            ("delete", "on", 3, 5, 0.8), ("insert", "on", 3, None, 0.8)
+        ]  # fmt: skip
+        assert each.counts.duplicates == 2
+
+
+def test_records_too_far_in_the_future_are_set_aside() -> None:
+    session = cernis.load(SWITCH).uncertain_session(window=20, step=10, start=0, future=5)
+    session.insert("0.8::up|2|2|a\n0.8::up|99|99|a\n")
+    session.query(10)
+    assert len(session.counts.set_aside) == 1
 
 
 def test_what_is_forgotten_goes_on_by_inertia() -> None:

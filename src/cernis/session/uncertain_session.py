@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -61,6 +61,9 @@ class UncertainFeed(Feed):
         return self.times.table(pa.concat_tables([self.schema.empty_table(), *parts]))
 
     def _more(self, relation: Relation, rows: StoredRows) -> list[pa.Array]:
+        if len(rows.columns) < 4:
+            # What a certain fluent was, which the rules no longer have.
+            return [pa.nulls(len(rows), pa.float64())]
         chances = rows.columns[3]
         return [as_arrow(chances, chances == NO_PROBABILITY)]
 
@@ -82,13 +85,15 @@ class UncertainSession(Session):
         self, plan: Plan, chosen: UncertainSettings, window: int | None = None,
         step: int | None = None, start: int | None = None, tick: int | None = None,
         ties: str | None = None, policy: str = "early", epoch: bool = False,
+        ids: str | None = None, future: int | None = None,
     ) -> None:  # fmt: skip
         self.chosen = chosen
         self.uncertain = uncertain_relations(plan, chosen.uncertain)
         ties = ties_of(plan, ties, is_uncertain=True)
         super().__init__(
-            plan, window, step, start, tick, ties, policy, incremental=False, epoch=epoch
-        )
+            plan, window, step, start, tick, ties, policy, incremental=False, ids=ids,
+            future=future, epoch=epoch,
+        )  # fmt: skip
         self.policy = _UncertainPolicy(policy, self.tick, evaluator=self.evaluator)
 
     def _working_memory(self) -> WorkingMemory:
@@ -115,11 +120,13 @@ class UncertainSession(Session):
 
         return plain_uncertain(self.evaluator, writer)
 
-    def resume_extra_state(self, tree: Tree, reader: ColumnReader) -> None:
-        """Go on from saved courses and tracks."""
+    def resume_extra_state(
+        self, tree: Tree, reader: ColumnReader, kept: Collection[Relation] | None = None
+    ) -> None:
+        """Go on from saved courses and tracks, of all fluents or of those that are kept."""
         from cernis.session.saved.saved_courses import fill_uncertain
 
-        fill_uncertain(self.evaluator, tree, reader)
+        fill_uncertain(self.evaluator, tree, reader, kept)
 
     def _feed(
         self, time: int, fluents: AnswerChanges, events: AnswerChanges, conflicts: int
@@ -146,7 +153,7 @@ class UncertainSession(Session):
 
     def _read(self, events: Events, mapping: str | Path | Mapping[str, Any] | None) -> Records:
         records = read_unresolved(
-            events, self.plan.checked, mapping, uncertain=True, shapes=self.record_shapes
+            events, self.plan.checked, mapping, self.ids, uncertain=True, shapes=self.record_shapes
         )
         for form, part in records.relations.items():
             if part.chances is not None and form.relation not in self.uncertain:

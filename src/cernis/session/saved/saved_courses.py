@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 
 from cernis.check.model import Relation
@@ -36,17 +36,24 @@ def plain_uncertain(evaluator: TrackedProbabilities, writer: ColumnWriter) -> Tr
     }
 
 
-def fill_uncertain(evaluator: TrackedProbabilities, tree: Tree, reader: ColumnReader) -> None:
-    """Let an evaluator that has seen no query go on from saved courses and tracks."""
-    courses = dict(_courses_of(courses_tree, reader) for courses_tree in tree["courses"])
-    thresholded = frozenset(relation_of(each) for each in tree["thresholded"])
+def fill_uncertain(
+    evaluator: TrackedProbabilities, tree: Tree, reader: ColumnReader,
+    kept: Collection[Relation] | None = None,
+) -> None:  # fmt: skip
+    """Let an evaluator that has seen no query go on from saved courses and tracks.
+
+    They are those of all fluents, or of those that are kept.
+    """
+    courses = dict(_courses_of(each, reader) for each in _of_kept(tree["courses"], kept))
+    thresholded = frozenset(map(relation_of, tree["thresholded"]))
     tracks = {}
-    for tracks_tree in tree["tracks"]:
+    for tracks_tree in _of_kept(tree["tracks"], kept):
         relation = relation_of(tracks_tree["relation"])
         tracks[relation] = _fill_tracks(
             evaluator.credible.new_tracks(relation, tracks_tree["first"]), tracks_tree, reader
         )
     final_intervals = reader.all_rows(tree["let_go"], tracks)
+    thresholded = thresholded if kept is None else thresholded.intersection(kept)
     evaluator.go_on_from(courses, thresholded, tracks, final_intervals)
     evaluator.delayed_runs = delays_of(tree["delayed"], reader)
     evaluator.occurred.resume(
@@ -62,6 +69,18 @@ def _plain_occurrences(key: Key, rows: StoredRows, writer: ColumnWriter) -> Tree
 def _occurrences_of(tree: Tree, reader: ColumnReader) -> tuple[Key, StoredRows]:
     key, rows = reader.occurrences(tree["rows"])
     return key, StoredRows(rows.arguments, [*rows.columns, tree["chances"]])
+
+
+def _of_kept(trees: Iterable[Tree], kept: Collection[Relation] | None) -> list[Tree]:
+    return [tree for tree in trees if kept is None or relation_of(tree["relation"]) in kept]
+
+
+def likely_at(
+    tree: Tree, reader: ColumnReader, relations: Collection[Relation], time: int
+) -> list[Relation]:
+    """The fluents among some relations of which a pair is likely at a time, by saved courses."""
+    courses = dict(_courses_of(each, reader) for each in _of_kept(tree["courses"], relations))
+    return sorted(r for r, course in courses.items() if course.probabilities_at(time).any())
 
 
 def _plain_courses(relation: Relation, courses: Courses, writer: ColumnWriter) -> Tree:

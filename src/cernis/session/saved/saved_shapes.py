@@ -199,6 +199,8 @@ class _Shapes:
         return Table({"rows": rows, "chances": CHANCES}, (occurrences_fit,))
 
     def _fluent(self) -> Shape:
+        if self.has_others:
+            return RELATION
         catalogue = self.plan.checked.catalogue
         return _OneOf(frozenset((relation.name, relation.arity) for relation in catalogue.fluents))
 

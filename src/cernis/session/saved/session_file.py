@@ -140,7 +140,9 @@ def _new_session(plan: Plan, tree: Tree) -> Session:
         durations = {name: Durations(**law) for name, law in likely["durations"].items()}
         named = None if likely["uncertain"] is None else tuple(likely["uncertain"])
         chosen = UncertainSettings(**{**likely, "durations": durations, "uncertain": named})
-        return UncertainSession(plan, chosen, *common)
+        return UncertainSession(
+            plan, chosen, *common, ids=settings.get("ids"), future=settings.get("future")
+        )
     return Session(
         plan, *common, settings["incremental"], settings.get("ids"), settings.get("future")
     )
@@ -157,8 +159,6 @@ def _revise(session: Session, tree: Tree, now: dict[str, str]) -> None:
     checked = session.plan.checked
     if checked.definitions.domains or state["population"]:
         raise DataError("the rules have changed, and they have domains that grow with the input")
-    if isinstance(session, UncertainSession):
-        raise DataError("the rules have changed, and the session is over uncertain records")
     if checked.definitions.patterns or tree.get("has_patterns"):
         raise DataError("the rules have changed, and there are event patterns among them")
     take_forms(session, state)
@@ -176,12 +176,41 @@ def _revise(session: Session, tree: Tree, now: dict[str, str]) -> None:
         if relation_of(tree["relation"]) not in kept
     ]  # fmt: skip
     _refuse_loss(derived_again, session, relations)
+    if isinstance(session, UncertainSession):
+        _refuse_other_kinds(derived_again, session)
     fill_policy(session.policy, state["policy"], reader, relations)
     session.go_on(handover_of(state["standing"], reader, kept), False)
+    if isinstance(session, UncertainSession) and state.get("more") is not None:
+        _keep_probabilities(session, state["more"], reader, kept)
     session.evaluator.assume_reported(handover_of(state["standing"], reader, relations - kept))
     session.is_revised = True
     session.revision = _with_deletions(session.query(state["last"]), tree, reader, relations)
     session.is_revised = False
+
+
+def _keep_probabilities(
+    session: UncertainSession, tree: Tree, reader: ColumnReader, kept: set[Relation]
+) -> None:
+    """Go on from the courses and tracks of fluents whose rules are the same.
+
+    While the window still reaches back to the start, all is derived again. Else what is derived
+    again begins at the edge of the window, where it must not have been likely.
+    """
+    assert session.last is not None
+    edge = session.edge(session.last)
+    if edge == session.start:
+        return
+    from cernis.session.saved.saved_courses import likely_at
+
+    lost = likely_at(tree, reader, all_relations(session.layout) - kept, edge + session.tick)
+    if lost:
+        named = ", ".join(map(str, lost))
+        raise DataError(
+            f"the rules have changed, and with them the meaning of {named}: they are likely at "
+            f"{edge + session.tick} by records that are forgotten, and cannot be derived again. "
+            "Begin a new session, or give what has changed a new name"
+        )
+    session.resume_extra_state(tree, reader, kept)
 
 
 def _refuse_loss(trees: Iterable[Tree], session: Session, relations: set[Relation]) -> None:
@@ -196,7 +225,8 @@ def _refuse_loss(trees: Iterable[Tree], session: Session, relations: set[Relatio
         relation = relation_of(tree["relation"])
         columns = tree["columns"]
         is_input = _is_input(relation, session)
-        if relation in relations and len(columns) == 3 and not is_input:
+        is_fluent = len(columns) == 3 or isinstance(session, UncertainSession)
+        if relation in relations and is_fluent and not is_input:
             count = int(np.count_nonzero(columns[0]["rows"] < edge + session.tick))
             if count:
                 lost[str(relation)] = count
@@ -207,6 +237,20 @@ def _refuse_loss(trees: Iterable[Tree], session: Session, relations: set[Relatio
             f"theirs begin at {edge} or before, in records that are forgotten, and cannot be "
             "derived again. Begin a new session, or give what has changed a new name"
         )
+
+
+def _refuse_other_kinds(trees: Iterable[Tree], session: UncertainSession) -> None:
+    """Refuse fluents that had probabilities and have none by the new rules, or the reverse."""
+    catalogue = session.plan.checked.catalogue.fluents
+    uncertain = session.plan.uncertainties.of(session.uncertain).fluents
+    for tree in trees:
+        relation, width = relation_of(tree["relation"]), len(tree["columns"])
+        if relation in catalogue and width > 2 and (width > 3) != (relation in uncertain):
+            raise DataError(
+                f"the rules have changed, and {relation} "
+                + ("has a probability now" if width == 3 else "has no probability any more")
+                + ". Begin a new session, or give what has changed a new name"
+            )
 
 
 def _is_input(relation: Relation, session: Session) -> bool:
