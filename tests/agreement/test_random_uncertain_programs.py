@@ -176,6 +176,51 @@ def test_starts_and_ends(seed: int) -> None:
     _compare(courses(DECLARED + drawn.rules, drawn.text()), drawn.reference())
 
 
+class EventsInCycles(Drawn):
+    """Events whose rules ask for the fluents that they initiate and terminate."""
+
+    def _derived(self) -> list[str]:
+        return [f"happensAt(d(X), T) :- {self._body(EVENTS, FLUENTS)}." for _ in range(2)]
+
+
+class ValuesInTwoStrata(Drawn):
+    """A fluent that has a simple value, and one that is statically determined."""
+
+    def __init__(self, seed: int, cyclic: bool) -> None:
+        super().__init__(seed, cyclic)
+        part = self.chance.choice(["holdsFor(g(X)=off, B)", "holdsFor(near(X)=true, B)"])
+        self.rules += "\n" + self.chance.choice([
+            "holdsFor(p(X)=no, I) :- holdsFor(f(X)=on, A), complement_all([A], I).",
+            f"holdsFor(p(X)=no, I) :- holdsFor(f(X)=on, A), {part}, union_all([A, B], I).",
+        ])  # fmt: skip
+        for head in ("initiatedAt(p(X)=yes, T)", "terminatedAt(p(X)=yes, T)",
+                     "initiatedAt(z(X)=true, T)", "initiatedAt(z(X)=false, T)"):  # fmt: skip
+            self.rules += f"\n{head} :- {self._asking()}."
+
+    def _asking(self) -> str:
+        asked, signs = ["p(X)=no", "p(X)=yes", "f(X)=on"], ["", "\\+ "]
+        literals = [
+            f"{self.chance.choice(signs)}holdsAt({self.chance.choice(asked)}, T)"
+            for _ in range(self.chance.choice([1, 2]))
+        ]
+        return ", ".join([f"happensAt({self.chance.choice(EVENTS)}(X), T)", *literals])
+
+
+@pytest.mark.parametrize("kind", [EventsInCycles, ValuesInTwoStrata])
+@pytest.mark.parametrize("seed", range(16))
+def test_events_in_cycles_and_values_in_two_strata(kind: type[Drawn], seed: int) -> None:
+    drawn = kind(seed, kind is EventsInCycles or seed % 2 == 1)
+    print(f"seed {seed}\n{drawn.rules}\n{drawn.text()}")
+    rules = DECLARED + drawn.rules
+    _compare(courses(rules, drawn.text()), drawn.reference())
+    whole, parts = (
+        run(rules, drawn.text(), end=6),
+        run(rules, drawn.text(), end=6, window=8, step=2),
+    )
+    assert parts.probability_text() == whole.probability_text()
+    assert parts.text() == whole.text()
+
+
 def test_starts_of_any_value_know_that_values_exclude_each_other() -> None:
     """A switch that is on or off: one of the two starts unless the other goes on."""
     rules = """

@@ -57,6 +57,29 @@ def test_what_is_measured_is_made_of_credible_intervals() -> None:
     assert course(result, "long") == []
 
 
+def test_a_union_with_a_name_is_measured_by_its_own_credible_intervals() -> None:
+    """Neither part has a credible interval; together they are likely."""
+    rules = (
+        STATIC
+        + """
+        either(X)=true iff on(X)=true or seen(X)=true.
+        holdsFor(long(X)=true, I) :- holdsFor(either(X)=true, J), intDurGreater(J, 3, I).
+        holdsFor(parts(X)=true, I) :-
+            holdsFor(on(X)=true, J), holdsFor(seen(X)=true, K), union_all([J, K], U),
+            intDurGreater(U, 3, I).
+        initiatedAt(alarm(X)=true, T) :- happensAt(ask(X), T), holdsAt(long(X)=true, T).
+    """
+    )
+    text = "0.4::up|2|2|a\n0.4::see|2|2|a\n0.7::ask|5|5|a\n"
+    result = cernis.load(rules).run_uncertain(text, start=0, end=10)
+    rows = {row["fluent"]: row for row in result.intervals.to_pylist()}
+    assert course(result, "either") == [(3, None, 0.64)]
+    for name in ("start", "end"):
+        assert rows["long"][name] == rows["either"][name]
+    assert "parts" not in rows
+    assert course(result, "alarm") == [(6, None, 0.7)]
+
+
 def pieces(*rows: tuple[int, int, int]) -> LiteralPieces:
     starts, ends, literals = (np.array(column, np.int64) for column in zip(*rows, strict=True))
     return LiteralPieces(np.zeros(len(rows), np.int64), starts, ends, literals)
