@@ -10,11 +10,13 @@ import gzip
 import time
 import warnings
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -30,6 +32,9 @@ terminatedAt(low(Bed)=true, T) :- happensAt(discharge(Bed), T).
 CSV = "bed,value,occurrence\nb1,85,2026-03-29T03:00\nb1,95,2026-03-29T04:00\n"
 ROW = ("spo2", 3, 3, "b1", 85.0)
 PROGRAM = cernis.load(RULES)
+ATHENS = cernis.load(RULES, timezone="Europe/Athens")
+FOLD = [datetime(2026, 10, 25, 3, 30)]
+TWICE = ["bed", "value", "value", "occurrence"]
 START = "initiatedAt(low(Bed)=true, T) :- happensAt(spo2(Bed, V), T)"
 MOST_SECONDS = 1.0
 """Of processor time, as other work of the machine does not count."""
@@ -146,6 +151,46 @@ MISTAKES: dict[str, tuple[Mistake, list[str]]] = {
     "a zone that is none": (rules(START + ".", timezone="Athens"), ["'Athens'", "Europe/Athens"]),
     "a window that is none": (rows(window="2 hrs"), ["window must be", "2h"]),
     "a run that ends before it starts": (rows(start=9, end=3), ["ends at 3", "starts at 9"]),
+    "times with and without a zone": (
+        file(CSV.replace("03:00", "03:00+02:00")),
+        ["some times have a zone, and 1 have none, such as 2026-03-29T04:00", "say timezone="]),
+    "a time that clocks skip": (
+        lambda: ATHENS.run("spo2|1|2026-03-29T03:30|b1|85\n"),
+        ["clocks in Europe/Athens skip 1 of the times", "write times with a zone"]),
+    "a time that clocks show twice": (
+        lambda: ATHENS.run({"spo2": pa.table({"bed": ["b"], "value": [8.0], "occurrence": FOLD})}),
+        ["clocks in Europe/Athens show", "twice", "write times with a zone"]),
+    "days as numbers": (
+        file(CSV.replace("2026-03-29T03:00", "20260329").replace("2026-03-29T04:00", "20260330")),
+        ["20260329 count seconds", "write 2026-03-29"]),
+    "seconds with a point": (
+        frame(bed=["b"], value=[8.0], occurrence=[1774753200.25]),
+        ["1774753200.25 is no whole number", "round_times=True"]),
+    "nanoseconds": (
+        frame(bed=["b"], value=[8.0], occurrence=pd.to_datetime([1], unit="ns")),
+        ["fraction of a second", "time(unit(ms))"]),
+    "periods": (
+        frame(bed=["b"], value=[8.0], occurrence=pd.period_range("2026-01", periods=1, freq="M")),
+        ["a time is a whole number or a date", "dt.to_timestamp()"]),
+    "durations": (
+        frame(bed=["b"], value=[8.0], occurrence=pd.to_timedelta([1], unit="s")),
+        ["duration", "add a duration to the time"]),
+    # the nastiest of columns
+    "two columns of one name in a data frame": (
+        lambda: PROGRAM.run({"spo2": pd.DataFrame([["b", 1, 2, 3]], columns=TWICE)}),
+        ["two columns value", "bed, value, value, occurrence", "otherwise"]),
+    "a column of nothing": (
+        columns(bed=pa.nulls(1), value=[8.0], occurrence=[1]), ["1 record set aside", "missing"]),
+    "keys that are no numbers": (
+        frame(bed=[7.0, float("nan")], value=[8.0, 9.0], occurrence=[1, 2]),
+        ["spo2:2", "a value is missing"]),
+    "structures in a column": (
+        columns(bed=[{"ward": 1, "bed": 2}], value=[8.0], occurrence=[1]),
+        ["column bed", "struct", "cast it"]),
+    "a query that was not run": (
+        lambda: PROGRAM.run({"spo2": pl.LazyFrame({"bed": ["b"]})}), ["LazyFrame", "collect()"]),
+    "a quotation mark that stays open": (
+        file(CSV + '"b2,85,2026-03-29T05:00\n'), ["spo2.csv:4", "never closed", "written twice"]),
     # records one by one
     "no arrival in a tuple": (
         rows(("spo2", 3, "b", 85.0)), ["(name, arrival, occurrence, bed, value), not 4"]),
@@ -233,5 +278,5 @@ def messages(make: Mistake) -> list[str]:
     return told
 
 
-def test_there_are_forty_mistakes() -> None:
-    assert len(MISTAKES) >= 40
+def test_there_are_more_than_seventy_mistakes() -> None:
+    assert len(MISTAKES) >= 75

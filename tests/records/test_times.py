@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import warnings
+from decimal import Decimal
 from random import Random
 
 import numpy as np
@@ -118,3 +119,35 @@ def test_lines_of_text_with_times_too_fine_are_an_error_that_names_the_line() ->
     lines = "go|2026-03-29T03:00|2026-03-29T03:00|a\ngo|1|2026-03-29T03:00:00.5|b\n"
     with pytest.raises(DataError, match="line:2: .*03:00:00.5 has a fraction of a second"):
         program.run(lines)
+
+
+def test_numbers_with_fractions_are_too_fine_or_rounded_down() -> None:
+    """In a column of floats or decimals, in text and in single records alike."""
+    columns = [[-1.5, 3.0], [Decimal("-1.5"), Decimal("3.0")], ["-1.5", "3.0"]]
+    program, rounding = cernis.load(RULES), cernis.load(RULES, round_times=True)
+    for column in columns:
+        table = {"go": pa.table({"X": ["a", "b"], "occurrence": column})}
+        rows = [("go", 9, time, name) for time, name in zip(column, "ab", strict=True)]
+        for events in (table, rows):
+            with pytest.raises(DataError, match=r"-1\.5 is no whole number, .* round_times=True"):
+                program.run(events)
+        assert rounding.run(table).fluent("on")["start"].to_pylist() == [-1, 4]
+
+
+def test_times_that_clocks_skip_or_show_twice_are_told() -> None:
+    texts = ["2026-03-29T02:30", "2026-10-25T02:30", "2026-10-25T02:45", "2026-10-25T05:00"]
+    said: list[str] = []
+    read = time_points(pa.chunked_array([texts]), "t", scale=BERLIN, warn=said.append)
+    assert read.times.tolist() == [1774747800, 1792888200, 1792889100, 1792900800]
+    assert [text[:48] for text in said] == [
+        "column t: clocks in Europe/Berlin skip 1 of the ",
+        "column t: clocks in Europe/Berlin show 2 of the ",
+    ]
+
+
+def test_times_with_and_without_a_zone_in_one_column_are_told() -> None:
+    column, said = pa.chunked_array([["2026-03-29T02:30", "2026-03-29T02:30Z"]]), list[str]()
+    time_points(column, "t", warn=said.append)
+    assert "1 have none, such as 2026-03-29T02:30: these are taken to be in UTC" in said[0]
+    time_points(column, "t", scale=TimeScale(is_zone_said=True), warn=said.append)
+    assert len(said) == 1

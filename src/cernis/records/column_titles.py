@@ -120,7 +120,10 @@ def refuse_duplicates(titles: Sequence[str], source: str) -> None:
     """Raise a DataError if two columns have one title."""
     twice = [title for title, count in Counter(titles).items() if count > 1]
     if twice:
-        raise DataError(f"{source} has two columns {twice[0]}; there are {', '.join(titles)}")
+        raise DataError(
+            f"{source} has two columns {twice[0]}; there are {', '.join(titles)}; call one of them "
+            "otherwise, or leave it out"
+        )
 
 
 def relation_title(titles: Sequence[str], shapes: Shapes, name: str = "") -> str | None:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, BinaryIO, TypeAlias
 
 from cernis.errors import DataError
@@ -258,6 +259,9 @@ def value_of(value: Any) -> Value:
         raise Unusable("a value is missing")
     if isinstance(value, int | float | str):
         return value
+    if isinstance(value, Decimal):
+        # As columns of decimals are read.
+        return value_of(float(value))
     if value is None:
         raise Unusable("a value is missing")
     raise Unusable(f"a value must be a number or text, not a {type(value).__name__}")

@@ -217,6 +217,7 @@ class _Reader:
         else:
             raise DataError(
                 f"{name} must be a table or a list of rows, not a {type(rows).__name__}"
+                f"{'; its collect() gives one' if hasattr(rows, 'collect') else ''}"
             )
 
     def _add_several(self, events: Iterable[Any]) -> None:

@@ -63,6 +63,9 @@ def as_table(source: Any) -> pa.Table:
         source = pa.Table.from_batches([source])
     table = source if isinstance(source, pa.Table) else _converted(source)
     # Arrow computes little with views of text, which some libraries hand out.
+    titles = [title.strip() for title in table.column_names]
+    if titles != table.column_names:
+        table = table.rename_columns(titles)
     types = table.schema.types
     seen = [_seen(kind) for kind in types]
     if seen == types:
@@ -72,6 +75,9 @@ def as_table(source: Any) -> pa.Table:
 
 
 def _converted(source: Any) -> pa.Table:
+    titles = getattr(source, "columns", None)
+    if titles is not None and not callable(titles):
+        refuse_duplicates([str(title) for title in titles], "the table")
     try:
         return pa.table(source)
     except (pa.ArrowException, TypeError, ValueError) as error:
@@ -387,12 +393,12 @@ class _Reading:
         if isinstance(self._table, TextTable):
             times, known, dated = fields_as_times(
                 *self._table.written(title), described, missing, live=self._gathering.live,
-                scale=self._gathering.shapes.time_scale,
+                scale=self._gathering.shapes.time_scale, warn=self._gathering.warn,
             )  # fmt: skip
         else:
             times, known, dated = time_points(
                 self._table.column(title), described, missing, live=self._gathering.live,
-                scale=self._gathering.shapes.time_scale,
+                scale=self._gathering.shapes.time_scale, warn=self._gathering.warn,
             )  # fmt: skip
         self._gathering.dated |= dated
         return times, known
@@ -436,6 +442,9 @@ def argument_column(column: pa.ChunkedArray, described: str, scale: TimeScale = 
     """A column without gaps as whole numbers, floats, or values of any kind."""
     kind = column.type
     types = pa.types
+    if types.is_null(kind):
+        # All rows lack a value, and were set aside.
+        return Coded([], np.empty(0, np.int64))
     if types.is_unsigned_integer(kind) and kind.bit_width == 64:
         return Coded(column.to_pylist(), np.arange(len(column)))
     if types.is_integer(kind):

@@ -179,7 +179,9 @@ class _Block:
             is_date = np.zeros(len(places), np.bool_)
             fields = chosen.fields(number)
             read_times(fields, is_end, is_date)
-            ticks, known = usual_dates(fields, self._gathering.shapes.time_scale)
+            ticks, known = usual_dates(
+                fields, self._gathering.shapes.time_scale, self._gathering.warn
+            )
             column[places[is_date]] = ticks[is_date]
             still_odd |= is_date & ~known
             any_dates |= is_date & known

@@ -42,6 +42,8 @@ class RaggedLine(NamedTuple):
     def reason(self) -> str:
         """Why the line cannot be used."""
         many = "" if self.fields == 1 else "s"
+        if self.text.count('"') % 2:
+            return "a quotation mark in the line is never closed; in quotes it is written twice"
         return f"the line has {self.fields} field{many}, and the first line {self.titles}"
 
 
@@ -53,7 +55,7 @@ class TextTable:
         rows: Integers | None = None, lines: Integers | None = None,
         ragged: Sequence[RaggedLine] = (),
     ) -> None:  # fmt: skip
-        self.column_names = list(titles)
+        self.column_names = [title.strip() for title in titles]
         self.ragged = ragged
         """Lines with another number of fields than there are titles."""
         self._lines = lines

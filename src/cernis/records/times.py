@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +21,8 @@ SECONDS: Final = TimeScale()
 """The time of programs that say nothing of it."""
 
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}")
+WITH_POINT: Final = re.compile(r"[+-]?[0-9]{1,300}[.][0-9]{0,300}")
+"""A number that is not whole, or that may be."""
 _NUMPY_UNITS: Final = {"D": 86_400 * NANOSECONDS, "h": 3_600 * NANOSECONDS, "m": 60 * NANOSECONDS,
                        "s": NANOSECONDS, "ms": 1_000_000, "us": 1_000, "ns": 1,
                        "W": 7 * 86_400 * NANOSECONDS}  # fmt: skip
@@ -39,7 +43,7 @@ def is_date(time: Any) -> bool:
     (False, False, True, True)
     """
     if isinstance(time, str):
-        return _WHOLE.fullmatch(time.strip()) is None
+        return not (_WHOLE.fullmatch(time.strip()) or WITH_POINT.fullmatch(time.strip()))
     return isinstance(time, date | np.datetime64)
 
 
@@ -53,8 +57,10 @@ def time_point(time: Any, scale: TimeScale = SECONDS) -> int:
     """
     if hasattr(time, "as_py"):
         time = _of_arrow(time)
+    if isinstance(time, str) and WITH_POINT.fullmatch(time.strip()):
+        return _whole(Decimal(time.strip()), scale)
     if not is_date(time):
-        return _whole(time)
+        return _whole(time, scale)
     nanoseconds = _nanoseconds(time, scale)
     if nanoseconds is None:
         raise Unusable(NO_TIME)
@@ -93,13 +99,15 @@ def duration_ticks(length: Any, scale: TimeScale) -> float | None:
     return ticks + 0.5 if rest else ticks
 
 
-def _whole(time: Any) -> int:
+def _whole(time: Any, scale: TimeScale) -> int:
     if hasattr(time, "item"):
         time = time.item()
     if isinstance(time, str):
         return int(time)
-    if isinstance(time, float) and time.is_integer():
-        time = int(time)
+    if isinstance(time, Decimal) or (isinstance(time, float) and math.isfinite(time)):
+        if time != math.floor(time) and not scale.rounds:
+            raise TooFine(str(FinerThanUnit(f"{time:f}".rstrip("0"), scale.unit)))
+        time = math.floor(time)
     if not isinstance(time, int) or isinstance(time, bool):
         raise Unusable(NO_TIME)
     return time

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -170,13 +171,33 @@ def remarks(records: Records, plan: Plan) -> list[str]:
 def likely_units(records: Records, scale: TimeScale) -> Iterator[str]:
     """A warning if times without a unit are so large that they probably count a finer one."""
     first = records.first
-    if first is None or records.dated or scale.unit != "s" or first < _MILLISECONDS:
+    if first is None or records.dated or scale.unit != "s":
+        return
+    if _is_calendar_day(first):
+        text = str(first)
+        yield (
+            f"times such as {first} count seconds since 1970, and seem to be days: write "
+            f"{text[:4]}-{text[4:6]}-{text[6:]}"
+        )
+    if first < _MILLISECONDS:
         return
     unit = "ms" if first < 10**14 else "us" if first < 10**17 else "ns"
     yield (
         f"times such as {first} count seconds, and seem to count {unit} since 1970: write "
         f"`:- time(unit({unit})).` in the rules, or say time_unit={unit}"
     )
+
+
+def _is_calendar_day(number: int) -> bool:
+    """Does a number read as a day of these centuries, as 20260329 does?"""
+    text = str(number)
+    if len(text) != 8 or not 1900 <= number // 10_000 < 2100:
+        return False
+    try:
+        date.fromisoformat(f"{text[:4]}-{text[4:6]}-{text[6:]}")
+    except ValueError:
+        return False
+    return True
 
 
 def recognise_uncertain(

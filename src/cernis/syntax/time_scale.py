@@ -17,6 +17,8 @@ NANOSECONDS: Final = UNITS["ns"]
 NO_UNIT: Final = "the unit of time is s, ms, us or ns"
 
 _FRACTION: Final = re.compile(r"(?<=:\d\d)[.,](\d+)")
+_WITH_POINT: Final = re.compile(r"[+-]?[0-9]+[.][0-9]*")
+_UTC: Final = re.compile(r" ?(?:UTC|GMT|z)$")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -25,6 +27,13 @@ class FinerThanUnit(Exception):
 
     def __str__(self) -> str:
         written, unit = self.args
+        if _WITH_POINT.fullmatch(written):
+            return (
+                f"{written} is no whole number, and times count whole "
+                f"{'seconds' if unit == 's' else unit}: count a finer unit, such as ms, and say "
+                "time_unit=ms, or have times rounded down by `:- time(round(down)).` or "
+                "round_times=True"
+            )
         finer = "ms" if unit == "s" else "us" if unit == "ms" else "ns"
         unit_name = "has a fraction of a second" if unit == "s" else f"is finer than {unit}"
         return (
@@ -93,9 +102,12 @@ class TimeScale:
     def written(self, text: str) -> int | None:
         """A date or time of ISO 8601 as nanoseconds since 1970; None if it is none.
 
-        >>> TimeScale().written("1970-01-01T00:00:00.000000007Z"), TimeScale().written("soon")
+        `UTC` and `GMT` are other words for `Z`.
+
+        >>> TimeScale().written("1970-01-01 00:00:00.000000007 UTC"), TimeScale().written("soon")
         (7, None)
         """
+        text = _UTC.sub("Z", text)
         fraction = _FRACTION.search(text)
         whole = text if fraction is None else text[: fraction.start()] + text[fraction.end() :]
         digits = "" if fraction is None else fraction[1]
