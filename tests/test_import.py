@@ -43,3 +43,19 @@ def test_import_is_quick() -> None:
 @pytest.mark.parametrize("layer", [name for name in LAYERS if not name.startswith("__")])
 def test_any_layer_can_be_imported_first(layer: str) -> None:
     fresh(f"import cernis.{layer}")
+
+
+def test_a_first_answer_from_a_file_with_dates_is_quick(tmp_path: Path) -> None:
+    """It needs neither pandas, which Arrow imports for many a conversion, nor compiled loops."""
+    (tmp_path / "go.csv").write_text("X, occurrence\na, 2026-03-29T03:00\nb, 2026-03-29 04:00Z\n")
+    code = f"""
+import sys, time, warnings, cernis
+warnings.simplefilter("ignore")
+rules = "initiatedAt(on(X)=true, T) :- happensAt(go(X), T)."
+result = cernis.load(rules).run({str(tmp_path / "go.csv")!r})
+assert result.intervals.num_rows == 2 and "2026-03-29T03:00:01Z" in result.text()
+print(time.process_time(), *sys.modules)
+"""
+    seconds, *loaded = fresh(code).split()
+    assert not {"numba", "pandas", "pyspark"} & set(loaded)
+    assert float(seconds) < 3

@@ -14,7 +14,7 @@ from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
 from cernis.kernels.array_types import Array, Integers
 from cernis.knowledge.ground_values import Value
-from cernis.records.arrow_arrays import as_arrow, as_texts
+from cernis.records.arrow_arrays import as_arrow, as_text, as_texts
 from cernis.records.record_columns import shown
 from cernis.tables.domains import EXACT, Domain
 from cernis.tables.event_tables import EventTable
@@ -68,10 +68,10 @@ def event_frame(relation: Relation, table: EventTable, catalogue: Catalogue) -> 
 
 def all_intervals(answer: Answer) -> pa.Table:
     """The intervals of all fluents, by fluent, arguments, value and start."""
-    parts = [INTERVALS.empty_table()]
+    parts = [pa.Table.from_batches([], INTERVALS)]
     for relation, given in sorted(answer.fluents.items()):
         table, _ = sorted_fluent(given)
-        name = pa.repeat(pa.scalar(relation.name), len(table.starts))
+        name = pa.repeat(as_text(relation.name), len(table.starts))
         parts.append(pa.table({"fluent": name, **interval_columns(table)}, INTERVALS))
     return pa.concat_tables(parts)
 
@@ -89,10 +89,10 @@ def interval_columns(table: FluentTable) -> dict[str, pa.Array]:
 
 def all_happenings(answer: Answer) -> pa.Table:
     """The happenings of all derived events, by event, arguments and time."""
-    parts = [HAPPENINGS.empty_table()]
+    parts = [pa.Table.from_batches([], HAPPENINGS)]
     for relation, given in sorted(answer.events.items()):
         table = sorted_event(given)
-        name = pa.repeat(pa.scalar(relation.name), len(table))
+        name = pa.repeat(as_text(relation.name), len(table))
         parts.append(pa.table({"event": name, **happening_columns(table)}, HAPPENINGS))
     return pa.concat_tables(parts)
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.errors import DataError
-from cernis.kernels.array_types import Booleans, Integers
+from cernis.kernels.array_types import Integers
 from cernis.records.arrow_arrays import as_arrow, as_text
 from cernis.syntax.time_scale import UNITS, TimeScale
 from cernis.tables.interval_tables import INFINITY
@@ -57,7 +57,7 @@ class TimeOutput:
     def _times(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         ratio = UNITS[self.kind.unit] // self.scale.per_second
         try:
-            counts = pc.multiply_checked(column, pa.scalar(ratio, pa.int64()))
+            counts = pc.multiply_checked(column, as_arrow(np.array([ratio]))[0])
         except pa.ArrowInvalid:
             farthest = pc.max(pc.abs(column)).as_py()
             raise DataError(TOO_FAR.format(farthest)) from None
@@ -66,16 +66,18 @@ class TimeOutput:
     def texts(self, times: Integers) -> pa.Array:
         """Times as texts; an open end is `inf`."""
         is_open = times == INFINITY
-        array = as_arrow(np.ascontiguousarray(times))
-        texts = self._dates(array, is_open) if self.dated else pc.cast(array, pa.string())
+        if self.dated:
+            texts = self._dates(np.where(is_open, 0, times))
+        else:
+            texts = pc.cast(as_arrow(np.ascontiguousarray(times)), pa.string())
         return pc.if_else(as_arrow(is_open), as_text("inf"), texts) if is_open.any() else texts
 
-    def _dates(self, times: pa.Array, is_open: Booleans) -> pa.Array:
-        shown = pc.if_else(as_arrow(is_open), pa.scalar(0, pa.int64()), times)
+    def _dates(self, times: Integers) -> pa.Array:
         far = np.iinfo(np.int64).max // (UNITS["us"] // min(self.scale.per_second, UNITS["us"]))
-        if len(shown) and (pc.max(pc.abs(shown)).as_py() or 0) > far:
-            raise DataError(TOO_FAR.format(pc.max(pc.abs(shown)).as_py()))
-        stamps = shown.cast(pa.timestamp(self.scale.unit))
+        farthest = int(np.abs(times).max(initial=0))
+        if farthest > far:
+            raise DataError(TOO_FAR.format(farthest))
+        stamps = as_arrow(times).cast(pa.timestamp(self.scale.unit))
         return pc.binary_join_element_wise(
             pc.strftime(stamps, "%Y-%m-%dT%H:%M:%S"), as_text("Z"), as_text("")
         )
