@@ -61,9 +61,15 @@ def test_points_of_time(given: Any, found: int) -> None:
     assert point(given, "start") == found
 
 
-@pytest.mark.parametrize("given", ["soon", "", "1.5", 1.5, "9" * 30, 2**63, True, None])
+@pytest.mark.parametrize("given", ["soon", "", "9" * 30, 2**63, True, None])
 def test_wrong_points_are_told(given: Any) -> None:
     with pytest.raises(DataError, match="start must be a whole number, or a time like"):
+        point(given, "start")
+
+
+@pytest.mark.parametrize("given", ["1.5", 1.5])
+def test_points_between_time_points_are_told(given: Any) -> None:
+    with pytest.raises(DataError, match="start: 1.5 is no whole number, .* rounded down"):
         point(given, "start")
 
 
