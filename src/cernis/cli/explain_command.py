@@ -25,6 +25,7 @@ from cernis.cli.program_arguments import (
 if TYPE_CHECKING:
     from cernis.explain.explanation_tree import Explanation
     from cernis.program import Program
+    from cernis.records.record_columns import Records
 
 
 class ExplanationFormat(StrEnum):
@@ -56,7 +57,9 @@ def explain(
     ] = None,
     facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
     dialect: Dialect = None,
-    depth: Annotated[int | None, typer.Option(help="Fold what lies deeper in the tree.")] = None,
+    depth: Annotated[
+        int | None, typer.Option(min=0, help="Fold what lies deeper in the tree.")
+    ] = None,
     format_: Annotated[
         ExplanationFormat, typer.Option("--format", help="How to write it.")
     ] = ExplanationFormat.TEXT,
@@ -101,16 +104,49 @@ def explain(
     if not inputs:
         stop("there is nothing to explain from: give records with --input, or a --checkpoint", 2)
     program = load_program(rules, facts, dialect, timezone=timezone)
+    records = _read(program, inputs, mapping_of(config, columns), uncertain)
     limits: dict[str, Any] = {
-        "window": window, "step": step, "start": start, "end": end,
-        "mapping": mapping_of(config, columns), "uncertain": uncertain,
+        "window": window, "step": step, "start": start, "end": end, "uncertain": uncertain,
     }  # fmt: skip
     if first is None and last is None and not is_entity(program.plan, question):
-        explanations = [program.explain(inputs, question, time, **limits)]
+        explanations = [program.explain(records, question, time, **limits)]
     else:
         bounds = (time, time) if time is not None else (first, last)
-        explanations = program.explain_all(inputs, question, *bounds, **limits)
+        explanations = program.explain_all(records, question, *bounds, **limits)
+        if not explanations:
+            stop(_nothing(program, records, question))
     _write(explanations, question, format_, depth)
+
+
+def _read(
+    program: Program, inputs: list[Path], mapping: Path | dict[str, Any] | None, uncertain: bool
+) -> Records:
+    """The records of the input; it stops if rules can use none of them."""
+    from cernis.records.record_sources import read_events
+
+    records = read_events(inputs, program.checked, mapping, uncertain=uncertain)
+    if not records.used:
+        reasons = [f"{records.count:,} were read"]
+        if records.set_aside:
+            reasons.append(f"{len(records.set_aside):,} set aside, first {records.set_aside[0]}")
+        if records.ignored:
+            reasons.append(f"no rule mentions {', '.join(list(records.ignored)[:5])}")
+        names = ", ".join(map(str, inputs))
+        stop(f"{names}: there are no records that the rules can use: {'; '.join(reasons)}")
+    return records
+
+
+def _nothing(program: Program, records: Records, entity: str) -> str:
+    """Why there is nothing to explain about an entity."""
+    from cernis.explain.question_faults import unnamed_arguments
+    from cernis.syntax import parse_term
+
+    unnamed = next(unnamed_arguments(records, program.checked, [parse_term(entity)]), None)
+    reason = unnamed.text if unnamed else "nothing that rules define held or happened then"
+    return (
+        f"there is nothing to explain about {entity}: {reason}. "
+        "Name a pair, such as level(b7)=critical, to ask why it does not hold"
+    )
 
 
 def _of_stream(
@@ -139,4 +175,4 @@ def _write(
     else:
         coloured = is_coloured(sys.stdout)
         texts = [each.text(depth, coloured) for each in explanations]
-        say("\n".join(texts) or f"nothing to explain about {question}\n", newline=False)
+        say("\n".join(texts), newline=False)

@@ -27,6 +27,12 @@ from cernis.explain.interval_misses import interval_misses
 from cernis.explain.patterns.pattern_misses import pattern_misses
 from cernis.explain.phrase_causes import came_in_time
 from cernis.explain.point_texts import point_text
+from cernis.explain.question_faults import (
+    after_run,
+    before_run,
+    unknown_value,
+    unnamed_arguments,
+)
 from cernis.explain.questions import Question
 from cernis.explain.record_moves import smallest_move
 from cernis.explain.smallest_changes import constant_changes, fact_changes
@@ -74,10 +80,18 @@ class Misses:
         """Why a question is not true at a point."""
         verb = "does not happen at" if question.is_event else "does not hold at"
         tree = Reason("pair", f"{question} {verb} {point_text(time)}")
+        before = before_run(self._history, time)
+        if before is not None:
+            tree.reasons.append(before)
+            return tree
+        checked = self._history.plan.checked
+        tree.reasons += unnamed_arguments(self._records, checked, question.args)
+        tree.reasons += unknown_value(checked.definitions, question)
         if question.value is None:
             tree.reasons += self._event(question, time)
         else:
             tree.reasons += self._pair(question, time)
+        tree.reasons += after_run(self._history, time)
         tree.reasons += self._set_aside(question)
         return tree
 

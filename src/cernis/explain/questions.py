@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from cernis.check.checker import Checked
 from cernis.check.model import Relation, flatten
-from cernis.errors import CernisError, DataError
+from cernis.errors import CernisError, DataError, ProgramError
 from cernis.knowledge.ground_values import is_ground
 from cernis.syntax import parse_term, show
 from cernis.syntax.tree import Atom, Compound, Term
@@ -60,7 +60,7 @@ def read_question(text: str, checked: Checked) -> Question:
     try:
         term = parse_term(text)
     except CernisError as error:
-        raise DataError(f"{text!r} is neither a pair nor an event: {error}") from None
+        raise DataError(_unreadable(text, error)) from None
     value: Term | None = None
     if isinstance(term, Compound) and term.functor == "=" and len(term.args) == 2:
         term, value = term.args
@@ -73,6 +73,15 @@ def read_question(text: str, checked: Checked) -> Question:
     if relation not in known:
         raise _unknown(relation, [str(each) for each in known], value is None)
     return Question(relation, args, value)
+
+
+def _unreadable(text: str, error: CernisError) -> str:
+    """What is wrong with the text of a question, in a line."""
+    faults = error.diagnostics if isinstance(error, ProgramError) else ()
+    reason = next((each.message for each in faults if each.is_error), str(error))
+    if not text.strip():
+        reason = "it is empty"
+    return f"{text!r} is neither a pair, such as level(b7)=critical, nor an event: {reason}"
 
 
 def _unknown(relation: Relation, known: list[str], is_event: bool) -> DataError:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from cernis.check.model import flatten
-from cernis.errors import CernisError
+from cernis.errors import CernisError, DataError
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.run import Run
 from cernis.explain.body_proofs import terms
@@ -40,6 +40,11 @@ def explain_over(
     """
     run = Run(plan, limits.tick, limits.ties)
     answer = run.over(records, limits.start, limits.end, limits.window, limits.step)
+    if first is not None and last is not None and first > last:
+        raise DataError(
+            f"the times go backward: {show_time(first)} is after {show_time(last)}; "
+            "say the earlier one first"
+        )
     low = first if first is not None else -(1 << 62)
     high = last if last is not None else 1 << 62
     points = sorted(set(_points(plan, answer, text, low, high)), key=lambda each: each[1])

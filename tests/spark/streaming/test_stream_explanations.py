@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -186,3 +187,37 @@ def _sum(changes: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
         (row["fluent"], tuple(row["args"]), row["value"], row["start"], row["end"])
         for row in fold(table).to_pylist()
     ]
+
+
+def _damaged(content: bytes, damage: str, random: Random) -> bytes:
+    """The content of a file after some damage."""
+    if damage == "cut":
+        return content[: len(content) // 2]
+    if damage == "changed" and content:
+        place = random.randrange(len(content))
+        return content[:place] + bytes([content[place] ^ 0x15]) + content[place + 1 :]
+    return {"empty": b"", "list": b"[]"}.get(damage, b"{}")
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "list", "braces", "changed", "gone"])
+def test_a_damaged_checkpoint_is_one_sentence(damage: str, tmp_path: Path) -> None:
+    """Whatever file is damaged, the error says so, or the answer does not need that file."""
+    own = stream_of(RULES, tmp_path, 30, 10, buckets=2, start=0)
+    committed(own, [RECORDS[:4], RECORDS[4:8], ["$clock|31"]])
+    ask = partial(explain_stream, own.program, tmp_path, "alike(b7, b9)", 20)
+    whole, refused = ask().text(), list[str]()
+    random = Random(damage)
+    for file in sorted(each for each in tmp_path.rglob("*") if each.is_file()):
+        content = file.read_bytes()
+        if damage == "gone":
+            file.unlink()
+        else:
+            file.write_bytes(_damaged(content, damage, random))
+        try:
+            ask()
+        except DataError as error:
+            refused.append(f"{file.name}: {error}")
+        file.write_bytes(content)
+    assert refused
+    assert [each for each in refused if "\n" in each] == []
+    assert ask().text() == whole

@@ -263,8 +263,16 @@ class Checkpoint:
             known: dict[str, Any] = json.loads(file.read_text("utf-8"))
         except FileNotFoundError:
             raise DataError(f"there is no checkpoint of a stream in {self.folder}") from None
-        except (OSError, ValueError) as error:
-            raise DataError(f"the checkpoint {self.folder} cannot be read: {error}") from error
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise DataError(f"the checkpoint {self.folder} cannot be read: {reason}") from error
+        except ValueError:
+            known = {}
+        if not isinstance(known, dict) or "format" not in known:
+            raise DataError(
+                f"the checkpoint {self.folder} is damaged: its file stream.json has no settings of "
+                "a stream. Restore the folder from a copy, or begin with a new one"
+            )
         return known
 
     def _compare(self, before: Mapping[str, Any], settings: Mapping[str, Any]) -> None:

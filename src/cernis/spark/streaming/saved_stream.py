@@ -50,10 +50,24 @@ class SavedStream:
     def of(cls, folder: Path, plans: Iterable[Plan]) -> SavedStream:
         """The stream of a checkpoint, by whichever of some plans it recognises with.
 
-        A DataError if it is a stream of other rules, or has not answered a query yet.
+        A DataError if it is a stream of other rules, if it has not answered a query yet, or if its
+        files are damaged.
         """
         checkpoint = Checkpoint(folder.absolute())
         known = checkpoint.settings()
+        try:
+            return cls._read(folder, checkpoint, known, plans)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(
+                f"the checkpoint {folder} is damaged: its settings or commits do not fit together "
+                f"({type(error).__name__}: {error}). Restore the folder from a copy, or explain "
+                "from the input"
+            ) from error
+
+    @classmethod
+    def _read(
+        cls, folder: Path, checkpoint: Checkpoint, known: dict[str, Any], plans: Iterable[Plan]
+    ) -> SavedStream:
         plan = _plan_of(checkpoint, known, plans)
         last = checkpoint.last()
         commit = checkpoint.committed(last) or {"state": -1, "query": None}
