@@ -138,7 +138,7 @@ def test_a_record_that_was_set_aside_is_named() -> None:
     [
         ("hapy(chris)=true", "happy/1"),
         ("happy(X)=true", "has variables"),
-        ("happy(chris", "neither a pair nor an event"),
+        ("happy(chris", "is neither a pair, such as level"),
         ("partly(chris)", "party/1"),
     ],
 )

@@ -48,7 +48,7 @@ def test_each_record_has_its_share() -> None:
 
 def test_what_cannot_be_has_probability_0() -> None:
     program = cernis.load(RULES)
-    explanation = program.explain(RECORDS, "level(b9)=critical", 2, uncertain=True)
+    explanation = program.explain(RECORDS, "level(b9)=critical", 3, uncertain=True)
     assert not explanation.holds
     assert explanation.probability == 0
     assert "the rule did not fire" in explanation.text()
