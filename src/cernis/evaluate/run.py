@@ -163,9 +163,11 @@ class Run(QueryLoop):
     def may_walk(self) -> bool:
         """May the lanes of the plan be walked? With columns above them, that would cost more.
 
-        So it does where lanes have registers and each record is seen by one query only.
+        So it does where lanes have registers, or decide which records of others count, and each
+        record is seen by one query only.
         """
-        costs_more = self.sees_records_once and self.plan.has_registers
+        has_values_or_gates = self.plan.has_registers or self.plan.has_gates
+        costs_more = self.sees_records_once and has_values_or_gates
         is_worthwhile = self.profile is None and not costs_more
         return is_worthwhile and can_walk(self.plan, self.tick, self.ties)
 

@@ -195,6 +195,11 @@ class Plan:
         """Do lanes hold values of fluents that may take any?"""
         return any(lane.registers for lane in self.lanes)
 
+    @property
+    def has_gates(self) -> bool:
+        """Do lanes decide which records of others count?"""
+        return any(lane.gates for lane in self.lanes)
+
     @cached_property
     def list_programs(self) -> Mapping[int, ListProgram]:
         """By stage: the program over lists, if all keys that it is linked to are of this plan."""

@@ -251,8 +251,10 @@ _WAYS = {
 
 def _in_words(verdict: Verdict) -> str:
     """Whether a definition fits one walk in time, and why not if it does not."""
-    if verdict.has_register:
-        return f"{_WAYS[verdict.way]}, with a register for its value"
+    if verdict.way is SweepWay.LANE:
+        register = ", with a register for its value" if verdict.has_register else ""
+        gate = "; a lane of another key says which records count" if verdict.has_gate else ""
+        return f"{_WAYS[verdict.way]}{register}{gate}"
     return f"{_WAYS[verdict.way]}{f': {verdict.reason}' if verdict.reason else ''}"
 
 

@@ -23,7 +23,7 @@ FITS: dict[str, tuple[int, int, int, int, int]] = {
     "surveillance": (0, 1, 0, 0, 8),
     "toy": (3, 0, 0, 0, 0),
     "trading": (0, 0, 0, 0, 8),
-    "voting": (5, 0, 0, 0, 7),
+    "voting": (6, 0, 0, 0, 6),
     "weather": (0, 0, 0, 0, 8),
 }
 
@@ -31,7 +31,6 @@ FITS: dict[str, tuple[int, int, int, int, int]] = {
 REASONS: dict[str, dict[str, str]] = {
     "netbill": {"per(accept_quote(_,_,_))/3": "reads suspended/2 by another key"},
     "voting": {
-        "voted/3": "needs a family: its argument A takes any value",
         "outcome/2": "counts or collects what holds at a point",
     },
     "surveillance": {"person/1": "reads mobile/1, which is a list"},

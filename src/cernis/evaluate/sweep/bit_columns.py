@@ -125,8 +125,10 @@ def fluent_columns(lane: Lane, keys: RelationKeys, encoding: ValueEncoding) -> l
 
 
 def event_columns(lane: Lane, keys: RelationKeys, encoding: ValueEncoding) -> list[BitColumns]:
-    """The columns of the events that a lane derives."""
-    return _columns(lane.fired, bits_of(lane.reported_signals), keys, encoding)
+    """The columns of the events that a lane derives, but for those that other lanes ask for."""
+    sent = lane.sent_gates.values()
+    numbers = (number for number in bits_of(lane.reported_signals) if number not in sent)
+    return _columns(lane.fired, numbers, keys, encoding)
 
 
 def list_columns(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from cernis.check.model import Relation
 from cernis.evaluate.query_loop import Admitted
 from cernis.evaluate.sweep.bit_columns import BitColumns, event_columns, fluent_columns
+from cernis.evaluate.sweep.gated_records import GatedRecords, GatingLane
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.lane_intake import LaneIntake
 from cernis.evaluate.sweep.lane_keys import LaneKeys
@@ -32,8 +33,14 @@ from cernis.plan.sweep.lanes import MOST_BITS, Lane, ListSource, StateBit, State
 class KeyedLane:
     """The walk of a lane, for keys that are the values of arguments."""
 
-    def __init__(self, lane: Lane, context: Context, start: int | None = None) -> None:
-        """Begin at the start of the run, or later if what holds there is given to the walk."""
+    def __init__(
+        self, lane: Lane, context: Context, start: int | None = None,
+        earlier: Sequence[GatingLane] = (),
+    ) -> None:  # fmt: skip
+        """Begin at the start of the run, or later if what holds there is given to the walk.
+
+        `earlier` are lanes that are brought up to each query before this one is.
+        """
         self.lane = lane
         memo = context.background.memo
         self._intake: LaneIntake = memo.once("intake", lane, lambda: LaneIntake(lane, context))
@@ -50,6 +57,11 @@ class KeyedLane:
         self.walk = LaneState(tables, start, known=known if known.is_free else None)
         self.latest: LaneChanges | None = None
         """What the last query has changed."""
+        gated = dict.fromkeys(lane.fired[number].relation for number in lane.gates)
+        self._gated = {
+            relation: GatedRecords(lane, relation, earlier)
+            for relation in gated if relation is not None
+        }  # fmt: skip
 
     def update(self, admitted: Mapping[Relation, Admitted], context: Context) -> LaneChanges:
         """Take note of what came and went, and walk up to the query."""
@@ -57,6 +69,11 @@ class KeyedLane:
             records = admitted.get(relation)
             if records is not None:
                 self._change(relation, records, context)
+        for records_of_event in self._gated.values():
+            for keys, times, words, payload, is_gone in records_of_event.changes(
+                context.window.edge
+            ):
+                self.walk.change(keys, times, words, gone=is_gone, payload=payload)
         self._know_keys(context)
         may_have_left = any(len(each.removed) for each in admitted.values())
         changed = self.keys.update_groundings(context, may_have_left)
@@ -128,7 +145,10 @@ class KeyedLane:
                 payload = None
                 if self.registers is not None:
                     payload = self.registers.payload(relation, rows.arguments, len(rows))
-                self.walk.change(*signed, gone=is_gone, payload=payload)
+                if relation in self._gated:
+                    self._gated[relation].take(rows.arguments, *signed, payload, is_gone)
+                else:
+                    self.walk.change(*signed, gone=is_gone, payload=payload)
 
     def _know_keys(self, context: Context) -> None:
         """Tell the walk of keys that are new."""

@@ -145,7 +145,8 @@ class LaneKeys(GroundedKeys):
 
 def key_domains(lane: Lane, context: Context) -> list[Domain | None]:
     """The domains of the arguments that make the key of a lane."""
-    relation = lane.definitions[0]
+    # A lane that only opens gates has no definitions.
+    relation = (*lane.definitions, *lane.events)[0]
     domains = context.encoding.arguments(relation)
     return [domains[place] for place in dict(lane.keys)[relation]]
 

@@ -6,6 +6,8 @@ under way there: with these a lane goes on, over the records of the window.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cernis.check.model import Relation
@@ -41,10 +43,14 @@ def attempts_in(lane: KeyedLane | WalkedKind, answers: LaneAnswers) -> dict[Rela
 
 
 def resumed_lane(
-    lane: Lane, handover: Handover, memory: WindowRecords, context: Context
-) -> KeyedLane:
-    """A lane that goes on from what holds at the edge, over the records that are in memory."""
-    resumed = KeyedLane(lane, context, start=context.window.edge)
+    lane: Lane, handover: Handover, memory: WindowRecords, context: Context,
+    earlier: Sequence[KeyedLane],
+) -> KeyedLane:  # fmt: skip
+    """A lane that goes on from what holds at the edge, over the records that are in memory.
+
+    `earlier` are the lanes that were resumed before.
+    """
+    resumed = KeyedLane(lane, context, context.window.edge, earlier)
     edge = _EdgeState(resumed, context)
     edge.read_intervals(handover)
     edge.read_attempts(handover)

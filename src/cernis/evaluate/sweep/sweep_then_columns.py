@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cernis.evaluate.answer import Answer
@@ -129,11 +130,15 @@ class SweepThenColumns(FromScratch):
     def _begin(self, context: Context, handover: Handover | None = None) -> None:
         """Make the lanes and lists of all stages, each stage's after those of the stages before."""
         producers: dict[int, list[KeyedLane | KeyedLists]] = {}
+        earlier: list[KeyedLane] = []
         encoding = context.encoding
         self._walked = []
         for swept in self._plan.sweep:
             parts = producers.setdefault(swept.stage, [])
-            lanes = [self._lane(lane, context, handover) for lane in swept.lanes]
+            lanes = []
+            for lane in swept.lanes:
+                lanes.append(self._lane(lane, context, handover, earlier))
+                earlier.append(lanes[-1])
             parts += lanes
             self._walked += [_WalkedLane(lane, LaneAnswers(lane, encoding)) for lane in lanes]
             program = self._plan.list_programs.get(swept.stage)
@@ -147,10 +152,13 @@ class SweepThenColumns(FromScratch):
         kinds = [kind for linked in self._linked for kind in linked.kinds()]
         self._walked += [_WalkedLane(kind, LaneAnswers(kind, encoding)) for kind in kinds]
 
-    def _lane(self, lane: Lane, context: Context, handover: Handover | None) -> KeyedLane:
+    def _lane(
+        self, lane: Lane, context: Context, handover: Handover | None,
+        earlier: Sequence[KeyedLane],
+    ) -> KeyedLane:  # fmt: skip
         if handover is None:
-            return KeyedLane(lane, context)
-        return resumed_lane(lane, handover, self._memory, context)
+            return KeyedLane(lane, context, earlier=earlier)
+        return resumed_lane(lane, handover, self._memory, context, earlier)
 
     def _walk(
         self, program: LinkedProgram, context: Context, handover: Handover | None

@@ -19,6 +19,7 @@ from cernis.plan.logical import Definition, Match, Stage, parts_of
 from cernis.plan.sweep.definition_rows import DefinitionRows, PointDefinition, span_of
 from cernis.plan.sweep.fact_values import KnownFacts
 from cernis.plan.sweep.finer_keys import finer_stages
+from cernis.plan.sweep.gated_lanes import add_gated_lanes
 from cernis.plan.sweep.grounded_values import GroundedValues
 from cernis.plan.sweep.lane_blocks import definition_blocks, in_order
 from cernis.plan.sweep.lane_builder import (
@@ -34,6 +35,7 @@ from cernis.plan.sweep.lanes import (
     SweepPlan,
     SweepWay,
     Verdict,
+    is_gate,
     is_hidden,
 )
 from cernis.plan.sweep.list_programs import ListPlanner, Readable, ReadableRelation
@@ -61,7 +63,10 @@ def sweep_plans(
 ) -> tuple[SweepPlan, ...]:
     """What of each stage goes with the sweep."""
     search = SweepSearch(stages, checked, knowledge)
-    return with_linked(tuple(search.plan(stage) for stage in stages), stages, search)
+    parts = [search.parts(stage) for stage in stages]
+    gated = add_gated_lanes(search, stages, parts)
+    plans = tuple(_joined_plan([part.plan for part in each], gated) for each in parts)
+    return with_linked(plans, stages, search)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ class _Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class _PlannedStage:
+class PlannedStage:
     """What of a stage goes with the sweep, by some key."""
 
     stage: Stage
@@ -83,6 +88,8 @@ class _PlannedStage:
     instances: dict[Relation, dict[Instance, None]]
     families: tuple[Relation, ...]
     """The definitions that stay with columns since they need families."""
+    walked_before: frozenset[Relation]
+    """What is walked by keys that were decided on before."""
 
     @property
     def count(self) -> int:
@@ -108,12 +115,18 @@ class SweepSearch:
         """By the identity of a rule: what it is written out to."""
         self._reads: dict[int, list[Pair | Event]] = {}
         """By the identity of a definition."""
+        self.kept: list[object] = []
+        """Rules and stages that were written while planning: what is known goes by identity."""
         self._walked: set[Relation] = set()
         """What is walked by keys that were decided on before."""
         self._swept: dict[Relation, tuple[Stage, dict[Instance, None]]] = {}
         """What earlier stages have in the sweep, with its instances."""
 
     def plan(self, stage: Stage) -> SweepPlan:
+        """What of a stage goes with the sweep by itself."""
+        return _joined_plan([part.plan for part in self.parts(stage)], frozenset())
+
+    def parts(self, stage: Stage) -> list[PlannedStage]:
         """What of a stage goes with the sweep, by its key or by a longer one if that is more.
 
         Definitions that are left and read nothing of this may have another key. Lists are of the
@@ -123,22 +136,33 @@ class SweepSearch:
         self._swept |= {
             relation: (first.stage, instances) for relation, instances in first.instances.items()
         }
-        plans = [first.plan]
-        while stage.key and len(plans) < _MOST_PARTS and plans[-1].swept:
-            self._walked |= plans[-1].swept
+        parts = [first]
+        while stage.key and len(parts) < _MOST_PARTS and parts[-1].plan.swept:
+            self._walked |= parts[-1].plan.swept
             if all(relation in self._walked for relation in first.plan.ways):
                 break
-            plans.append(self._best(stage).plan)
-        return _joined_plan(plans)
+            parts.append(self._best(stage))
+        return parts
 
-    def _best(self, stage: Stage) -> _PlannedStage:
+    def planned_apart(self, stage: Stage, walked: Collection[Relation]) -> PlannedStage:
+        """What of a stage goes with the sweep by the key that it has, and not by longer ones.
+
+        Some relations, perhaps of this stage, are walked by other keys already.
+        """
+        known, self._walked = self._walked, set(walked)
+        self._keyed |= dict(stage.keys).keys()
+        planned = self._planned(stage)
+        self._walked = known
+        return planned
+
+    def _best(self, stage: Stage) -> PlannedStage:
         """The plan with the key by which most definitions are walked that are not so far."""
         best = first = self._planned(stage)
         for finer in finer_stages(stage, first.families):
             best = max(best, self._planned(finer), key=lambda each: each.count)
         return best
 
-    def _planned(self, stage: Stage) -> _PlannedStage:
+    def _planned(self, stage: Stage) -> PlannedStage:
         """What of a stage goes with the sweep, by the key that it has."""
         definitions = [d for stratum in stage.strata for d in stratum.definitions]
         distinct: dict[Relation, list[Definition]] = {}
@@ -165,11 +189,12 @@ class SweepSearch:
             _verdict(parts[0], reasons, ways, relation in registers)
             for relation, parts in distinct.items()
         ]
-        return _PlannedStage(
+        return PlannedStage(
             stage,
             SweepPlan(stage.number, tuple(attempt.lanes), tuple(attempt.lists), tuple(verdicts)),
             {relation: known[relation] for relation in candidates if relation in known},
             tuple(relation for relation, reason in reasons.items() if reason.needs_family),
+            frozenset(self._walked),
         )
 
     def _unfit_at_once(
@@ -277,18 +302,23 @@ class SweepSearch:
         return f"reads {relation}, which does not carry the key"
 
 
-def _joined_plan(plans: list[SweepPlan]) -> SweepPlan:
-    """One plan of several, each of which has walked what those before it have not."""
+def _joined_plan(plans: list[SweepPlan], gated: Collection[Relation]) -> SweepPlan:
+    """One plan of several, each of which has walked what those before it have not.
+
+    `gated` are relations, also of other stages, of which lanes of other keys decide what counts.
+    """
     first, *others = plans
     later = {each.relation: each for plan in others for each in plan.verdicts
              if each.relation in plan.swept}  # fmt: skip
-    outdated = {f"reads {relation}, which stays with columns": relation for relation in later}
+    outdated = {
+        f"reads {relation}, which stays with columns": relation for relation in {*later, *gated}
+    }
     verdicts = [
         later.get(each.relation) or replace(each, reason=_by_another_key(outdated[each.reason]))
         if each.reason in outdated or each.relation in later
         else each
-        for each in first.verdicts
-    ]
+        for each in first.verdicts if not is_gate(each.relation)
+    ]  # fmt: skip
     lanes = tuple(lane for plan in plans for lane in plan.lanes)
     return replace(first, lanes=lanes, verdicts=tuple(verdicts))
 

@@ -27,6 +27,7 @@ from cernis.plan.sweep.lanes import (
     RegisterSource,
     StateBit,
     StateKind,
+    is_gate,
     is_hidden,
 )
 
@@ -169,8 +170,8 @@ class LaneBuilder:
         return Lane(
             self.settings.key,
             tuple((r, self._key_of(r)) for r in read),
-            tuple(r for r in relations if not is_hidden(r)), state, fired, tuple(lane_rows),
-            tuple(first_row),
+            tuple(r for r in relations if not (is_hidden(r) or is_gate(r))), state, fired,
+            tuple(lane_rows), tuple(first_row),
             tuple(
                 LaneDelay(
                     numbers.state[pair_bit(source)], delay.delay, numbers.fired[due_bit(source)],

@@ -161,7 +161,8 @@ class BodyTranslator:
         tested = split.divide(records, body.conditions, body.time, values)
         if NEVER in tested.facts:
             return []
-        positive = self._guarded(tested.positive, guards, values)
+        gated = [replace(bit, gate=body.gate) for bit in tested.positive]
+        positive = self._guarded(gated, guards, values)
         choices: list[_Choice] = [(_Atom(AskedKind.EVENT, fired=bit),) for bit in positive]
         none, neg = set(tested.negative), set[StateBit]()
         for literal in body.literals:

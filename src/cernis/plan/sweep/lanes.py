@@ -108,6 +108,9 @@ class FiredBit:
     A bit of kind GUARD is set by a record that sets the bit `base`, if the values that are held
     before the point meet `conditions`. Bits of the kinds CLASH and CLOSING are set at points that
     initiate two values of the fluent, or terminate the one that it has or is to have.
+
+    Where a bit of kind RECORD has a `gate`, its records count only at points at which another lane
+    sends this event, for the key of that lane that the record names, too.
     """
 
     kind: FiredKind
@@ -121,6 +124,7 @@ class FiredBit:
     variable: str = ""
     held: tuple[HeldValue, ...] = ()
     conditions: Steps = ()
+    gate: Relation | None = None
 
     @property
     def all_steps(self) -> Steps:
@@ -347,9 +351,39 @@ class Lane:
         records = [bit.relation for bit in self.fired if bit.kind is FiredKind.RECORD]
         return tuple(dict.fromkeys(relation for relation in records if relation is not None))
 
+    @cached_property
+    def gates(self) -> dict[int, Relation]:
+        """By fired bit of records: the event of another lane without which they do not count."""
+        bits = enumerate(self.fired)
+        return {
+            number: bit.gate for number, bit in bits
+            if bit.kind is FiredKind.RECORD and bit.gate is not None
+        }  # fmt: skip
+
+    @cached_property
+    def sent_gates(self) -> dict[Relation, int]:
+        """The events that say which records of other lanes count, with their fired bits."""
+        return {
+            bit.relation: number for number, bit in enumerate(self.fired)
+            if bit.word == "event" and bit.relation is not None and is_gate(bit.relation)
+        }  # fmt: skip
+
     def positions(self, relation: Relation) -> tuple[int, ...]:
         """The positions of the key among the arguments of a relation."""
         return dict(self.keys)[relation]
+
+
+_GATE = "gate"
+
+
+def gate_event(number: int, arity: int) -> Relation:
+    """A name for an event by which a lane says which records of others count; no text has it."""
+    return Relation(f"{_GATE} {number}", arity)
+
+
+def is_gate(relation: Relation) -> bool:
+    """Is it the name of such an event?"""
+    return relation.name.startswith(f"{_GATE} ")
 
 
 def bits_of(mask: int) -> Iterator[int]:
@@ -506,6 +540,8 @@ class Verdict:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     has_register: bool = False
     """Is its value, which may be any, held in a register?"""
+    has_gate: bool = False
+    """Does a lane of another key decide which records count?"""
 
 
 @dataclass(frozen=True)
@@ -532,7 +568,12 @@ class SweepPlan:
     def only(self) -> SweepPlan:
         """What can be walked with the definitions of this stage only."""
         linked = tuple(each for each in self.linked if each.stages == (self.stage,))
-        return replace(self, linked=linked)
+        lanes: list[Lane] = []
+        for lane in self.lanes:
+            sent = {gate for known in lanes for gate in known.sent_gates}
+            if sent.issuperset(lane.gates.values()):
+                lanes.append(lane)
+        return replace(self, linked=linked, lanes=tuple(lanes))
 
     def __bool__(self) -> bool:
         """Is anything evaluated so?"""

@@ -76,6 +76,8 @@ class ConjunctiveBody:
     exceptions: tuple[Except, ...]
     time: str
     span: Span
+    gate: Relation | None = None
+    """The event of another lane without which its records do not count."""
 
     def names(self) -> set[str]:
         """The names of all variables."""

@@ -1,0 +1,267 @@
+"""Lanes of other keys, which are fed with records that an earlier lane lets through.
+
+A rule may bring something about for another key than the one by which its conditions are walked:
+members of a committee vote while the motion is open, and who votes at another time is sanctioned.
+If one record names both keys, the rule becomes two. In the lane of its conditions an event, the
+*gate*, happens where such a record comes and the conditions are met. In a lane of the other key
+records of this kind count where the gate is open. So the members of a family, which share a part of
+their key, have a word each, and what happens to one key has effects for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from cernis.check.model import Event, FluentKind, Relation
+from cernis.plan.linked.instance_kinds import tuple_positions, variable_names
+from cernis.plan.logical import Definition, Match, PointRule, RulePlan, Stage, Stratum
+from cernis.plan.sweep.definition_rows import key_names_of
+from cernis.plan.sweep.lanes import SweepWay, gate_event
+from cernis.plan.sweep.rule_bodies import (
+    AskedKind,
+    AskedLiteral,
+    ConjunctiveBody,
+    bodies_of,
+    head_terms,
+    names_asked,
+    names_of,
+)
+from cernis.plan.sweep.unfit import NotSweptError
+from cernis.source import Span
+from cernis.syntax.tree import Variable
+
+if TYPE_CHECKING:
+    from cernis.plan.sweep.fits import PlannedStage, SweepSearch
+
+Keys = dict[Relation, tuple[int, ...]]
+
+
+def add_gated_lanes(
+    search: SweepSearch, stages: Sequence[Stage], parts: list[list[PlannedStage]]
+) -> frozenset[Relation]:
+    """Add lanes of other keys to the parts of the stages; gives what is walked by them."""
+    gated = _GatedSearch(search, parts)
+    for stage, of_stage in zip(stages, parts, strict=True):
+        for stratum in stage.strata:
+            for definition in stratum.definitions:
+                ways = [part.plan.ways.get(definition.relation) for part in of_stage]
+                if all(way in (None, SweepWay.COLUMNS) for way in ways):
+                    gated.try_definition(definition, stage, stratum)
+    return frozenset(gated.walked)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A definition whose rules have gates, while they are written."""
+
+    definition: Definition
+    positions: tuple[int, ...]
+    keys: Keys = field(default_factory=dict)
+    rules: list[RulePlan] = field(default_factory=list)
+    gates: dict[int, list[Definition]] = field(default_factory=dict)
+    """By number of a part: the gates that are to be added to it."""
+    carriers: dict[int, Keys] = field(default_factory=dict)
+    """By number of a part: the keys of that part in the records that open gates."""
+
+    def add_key(self, relation: Relation, positions: tuple[int, ...], span: Span) -> None:
+        """Note where the key stands in a relation: it must be the same places everywhere."""
+        if self.keys.setdefault(relation, positions) != positions:
+            raise NotSweptError(f"reads {relation} by two keys", span)
+
+
+class _GatedSearch:
+    """Tries to walk definitions that stay with columns so far, one after the other."""
+
+    def __init__(self, search: SweepSearch, parts: list[list[PlannedStage]]) -> None:
+        self.walked: list[Relation] = []
+        self._search = search
+        self._parts = parts
+        self._inputs = search.input_events()
+        self._gate_count = 0
+
+    def try_definition(self, definition: Definition, stage: Stage, stratum: Stratum) -> None:
+        """Walk a definition by all of its arguments, if gates make that possible."""
+        positions = tuple_positions(definition)
+        kinds = {type(rule) for rule in definition.rules}
+        if definition.kind == FluentKind.STATIC or Match in kinds or not positions:
+            return
+        draft = _Draft(definition, positions, {definition.relation: positions})
+        try:
+            for rule in definition.rules:
+                self._write(rule, draft)
+        except NotSweptError:
+            return
+        if draft.gates:
+            self._accept(draft, stage, stratum)
+
+    def _accept(self, draft: _Draft, stage: Stage, stratum: Stratum) -> None:
+        """Plan the lane, and gates in those that it depends on; keep them if all can be walked."""
+        head = next(rule.head for rule in draft.rules if isinstance(rule, PointRule))
+        names = key_names_of(head, draft.positions)
+        definition = replace(draft.definition, rules=tuple(draft.rules))
+        apart = replace(
+            stage, key=names, keys=tuple(draft.keys.items()), linked_by=None,
+            strata=(replace(stratum, definitions=(definition,)),),
+        )  # fmt: skip
+        self._search.kept.append(apart)
+        planned = self._search.planned_apart(apart, ())
+        if definition.relation not in planned.plan.swept:
+            return
+        flat = list(self._numbered())
+        senders = {number: self._with_gates(flat[number], draft, number) for number in draft.gates}
+        for number, sender in senders.items():
+            wanted = {*flat[number].plan.swept, *(each.relation for each in draft.gates[number])}
+            if not sender.plan.swept >= wanted:
+                return
+        for of_stage in self._parts:
+            for place, part in enumerate(of_stage):
+                number = next(at for at, each in enumerate(flat) if each is part)
+                of_stage[place] = senders.get(number, part)
+            if of_stage[0].stage.number == stage.number:
+                of_stage.append(_marked(planned))
+        self.walked.append(definition.relation)
+
+    def _numbered(self) -> Iterator[PlannedStage]:
+        return (part for of_stage in self._parts for part in of_stage)
+
+    def _with_gates(self, part: PlannedStage, draft: _Draft, number: int) -> PlannedStage:
+        """A part with further gates among its definitions."""
+        stage, gates = part.stage, draft.gates[number]
+        more = {each.relation: tuple(range(each.relation.arity)) for each in gates}
+        keys = {**dict(stage.keys), **draft.carriers[number], **more}
+        level = stage.strata[-1].level
+        stratum = Stratum(level, False, False, False, (), tuple(gates))
+        extended = replace(stage, keys=tuple(keys.items()), strata=(*stage.strata, stratum))
+        self._search.kept.append(extended)
+        planned = self._search.planned_apart(extended, part.walked_before)
+        return _marked(planned) if any(each.has_gate for each in part.plan.verdicts) else planned
+
+    # -- rules ------------------------------------------------------------------------------
+
+    def _write(self, rule: RulePlan, draft: _Draft) -> None:
+        if not isinstance(rule, PointRule):
+            draft.rules.append(rule)
+            return
+        names = key_names_of(rule.head, draft.positions)
+        if set(rule.open_variables) & names_of(rule.head.args):
+            raise NotSweptError("leaves an argument open", rule.span)
+        bodies = self._bodies_of(rule)
+        written = [self._gated_body(body, rule, names, draft) for body in bodies]
+        for body in written:
+            for literal in body.literals:
+                draft.add_key(literal.relation, _places(literal, names), literal.span)
+        feeding = PointRule(rule.kind, rule.head, (), rule.open_variables, rule.span)
+        draft.rules.append(self._new_rule(feeding, written))
+
+    def _bodies_of(self, rule: PointRule) -> list[ConjunctiveBody]:
+        if id(rule) not in self._search.bodies:
+            self._search.bodies[id(rule)] = bodies_of(rule.steps, "", rule.span)
+        return self._search.bodies[id(rule)]
+
+    def _new_rule(self, rule: PointRule, bodies: Iterable[ConjunctiveBody]) -> PointRule:
+        """A rule of which only the bodies count; it is kept, as they are known by its identity."""
+        self._search.kept.append(rule)
+        self._search.bodies[id(rule)] = list(bodies)
+        return rule
+
+    def _gated_body(
+        self, body: ConjunctiveBody, rule: PointRule, names: tuple[str, ...], draft: _Draft
+    ) -> ConjunctiveBody:
+        """A body that asks for records alone, and for a gate if it asks for anything else."""
+        outside = [each for each in body.literals if not self._is_inside(each, draft, names)]
+        if not outside:
+            return body
+        if body.exceptions:
+            raise NotSweptError("excludes what other keys do", rule.span)
+        inside = [each for each in body.literals if each not in outside]
+        records = [each for each in inside if self._is_record(each) and not each.negated]
+        if len(records) != 1:
+            raise NotSweptError("has not one record that names both keys", rule.span)
+        of_head = names_of(head_terms(rule.head))
+        gate = self._gate(records[0], outside, body, of_head, draft)
+        return replace(body, literals=tuple(inside), gate=gate)
+
+    def _is_record(self, literal: AskedLiteral) -> bool:
+        return literal.kind is AskedKind.EVENT and literal.relation in self._inputs
+
+    def _is_inside(self, literal: AskedLiteral, draft: _Draft, names: tuple[str, ...]) -> bool:
+        """Is it about a record that names the key, or about the instance that the rule is about?"""
+        if literal.relation != draft.definition.relation:
+            return self._is_record(literal) and set(names) <= names_of(literal.args)
+        return [literal.args[at] for at in draft.positions] == [Variable(name) for name in names]
+
+    # -- gates ------------------------------------------------------------------------------
+
+    def _gate(
+        self, record: AskedLiteral, outside: list[AskedLiteral], body: ConjunctiveBody,
+        of_head: set[str], draft: _Draft,
+    ) -> Relation:  # fmt: skip
+        """Have a lane send an event where a record comes and conditions of that lane are met."""
+        number, part = self._part_of(outside, body.span)
+        key_names, shared = self._key_names(outside, part), names_of(record.args)
+        if not set(key_names) <= shared:
+            raise NotSweptError("has not one record that names both keys", record.span)
+        _check_apart(outside, set(key_names), shared | of_head, body)
+        places = _places(record, key_names)
+        known = {**dict(part.stage.keys), **draft.carriers.get(number, {})}
+        if known.setdefault(record.relation, places) != places:
+            raise NotSweptError(f"reads {record.relation} by two keys", record.span)
+        draft.carriers.setdefault(number, {})[record.relation] = places
+        self._gate_count += 1
+        gate = gate_event(self._gate_count, len(key_names))
+        head = Event(gate, tuple(map(Variable, key_names)), body.span)
+        sent = replace(body, literals=(record, *outside))
+        rule = self._new_rule(PointRule("event", head, (), (), body.span), [sent])
+        draft.gates.setdefault(number, []).append(Definition(gate, "event", (), (rule,)))
+        return gate
+
+    def _part_of(self, outside: list[AskedLiteral], span: Span) -> tuple[int, PlannedStage]:
+        """The part whose lanes have all that a rule asks for."""
+        events = {literal.relation for literal in outside if self._is_record(literal)}
+        wanted = {literal.relation for literal in outside} - events
+        for number, part in enumerate(self._numbered()):
+            is_walked = all(part.plan.ways.get(relation) is SweepWay.LANE for relation in wanted)
+            if is_walked and part.plan.lanes and events <= dict(part.stage.keys).keys():
+                return number, part
+        raise NotSweptError("reads what is not in lanes of one key", span)
+
+    def _key_names(self, outside: list[AskedLiteral], part: PlannedStage) -> tuple[str, ...]:
+        """The variables that stand for the key of the other lane."""
+        keys = dict(part.stage.keys)
+        names = {
+            variable_names([each.args[at] for at in keys[each.relation]], each.span)
+            for each in outside
+        }
+        if len(names) != 1:
+            raise NotSweptError("reads what is not of one key", outside[0].span)
+        return names.pop()
+
+
+def _check_apart(
+    outside: list[AskedLiteral], key_names: set[str], others: set[str], body: ConjunctiveBody
+) -> None:
+    """What is asked of another lane must share nothing but its key with the rest of the rule."""
+    asked = names_of(term for literal in outside for term in literal.terms) - key_names
+    of_conditions = {name for step in body.conditions for name in names_asked(step)}
+    if asked & (others | of_conditions):
+        raise NotSweptError("compares a record with what holds of another key", body.span)
+
+
+def _places(literal: AskedLiteral, names: tuple[str, ...]) -> tuple[int, ...]:
+    """Where variables stand among the arguments of a literal."""
+    places = tuple(
+        literal.args.index(Variable(name)) for name in names if Variable(name) in literal.args
+    )
+    if len(places) != len(names):
+        raise NotSweptError(f"reads {literal.relation} without the whole key", literal.span)
+    return places
+
+
+def _marked(part: PlannedStage) -> PlannedStage:
+    """A part whose verdicts say that another lane decides what counts."""
+    verdicts = tuple(
+        replace(each, has_gate=each.way is not SweepWay.COLUMNS) for each in part.plan.verdicts
+    )
+    return replace(part, plan=replace(part.plan, verdicts=verdicts))
