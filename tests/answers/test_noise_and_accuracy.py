@@ -160,9 +160,13 @@ def test_the_commands_from_noise_to_score(files: Path) -> None:
     made = command("noise", "-i", str(files / "events.txt"), "-o", noisy, "--mean", "2:4")
     assert made.code == 0, made.said
     assert Path(noisy).read_text().count("::") == len((files / "events.txt").read_text().split())
-    learned = command("learn-durations", rules, "-i", noisy, "-o", str(files / "d.toml"))
+    few = command("learn-durations", rules, "-i", noisy, "-o", str(files / "d.toml"))
+    assert few.code == 0, few.said
+    assert few.out.startswith("on/1: no durations, of ")
+    learned = command("learn-durations", rules, "-i", noisy, "-o", str(files / "d.toml"),
+                      "--estimate", "weighted")  # fmt: skip
     assert learned.code == 0, learned.said
-    assert learned.out.startswith("on/1: ")
+    assert learned.out.startswith("on/1: 56.7 points, deviation 6.4, of 8 intervals")
     told = command("run", rules, "-i", noisy, "--engine", "local", "--uncertain", "--memory", "20",
                    "--durations", str(files / "d.toml"), "--probabilities")  # fmt: skip
     assert told.code == 0, told.said

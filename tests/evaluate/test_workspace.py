@@ -56,7 +56,7 @@ def test_codes_of_too_many_values_are_not_left(monkeypatch: pytest.MonkeyPatch) 
     assert not workspace.is_worth_keeping()
 
 
-def test_a_stream_encodes_background_facts_once(
+def test_the_buckets_of_a_stream_encode_background_facts_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoded = []
@@ -70,4 +70,6 @@ def test_a_stream_encodes_background_facts_once(
     stream = stream_of(RULES, tmp_path, 100, 10, start=0, buckets=3)
     changes = [stream.take([f"speed|{at}|{at}|v{at % 7}|truck|90"]) for at in range(5, 65, 10)]
     assert sum(map(len, changes)) > 0
-    assert encoded == [("limit", 2)]
+    # Once for each bucket that has records, and not in each of six micro-batches.
+    assert 1 <= len(encoded) <= 3
+    assert set(encoded) == {("limit", 2)}

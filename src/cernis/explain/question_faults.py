@@ -38,12 +38,12 @@ def after_run(history: History, time: int) -> Iterator[Reason]:
 def unknown_value(definitions: Definitions, question: Question) -> Iterator[Reason]:
     """That no rule gives a fluent the value that is asked for, and which values rules give."""
     pairs = [each for each in _defined_pairs(definitions) if each.relation == question.relation]
-    asked = question.value
-    if asked is None or not pairs or any(_may_be(each.value, asked) for each in pairs):
+    wanted = question.value
+    if wanted is None or not pairs or any(_may_be(each.value, wanted) for each in pairs):
         return
     known = ", ".join(dict.fromkeys(show(each.value) for each in pairs))
     name = question.relation.name
-    yield Reason("failed", f"no rule gives {name} the value {show(asked)}; rules give {known}")
+    yield Reason("failed", f"no rule gives {name} the value {show(wanted)}; rules give {known}")
 
 
 def _defined_pairs(definitions: Definitions) -> Iterator[Pair]:
@@ -53,19 +53,19 @@ def _defined_pairs(definitions: Definitions) -> Iterator[Pair]:
     yield from (rule.target for rule in definitions.effects if rule.target is not None)
 
 
-def _may_be(pattern: Term, asked: Term) -> bool:
-    return not is_ground(pattern) or same(pattern, asked)
+def _may_be(pattern: Term, wanted: Term) -> bool:
+    return not is_ground(pattern) or same(pattern, wanted)
 
 
 def unnamed_arguments(
     records: Records | None, checked: Checked, terms: Iterable[Term]
 ) -> Iterator[Reason]:
     """Which names no record and no fact has as an argument, and similar ones that some have."""
-    asked = [each for each in terms if isinstance(each, Atom | Text)]
-    if records is None or checked.tables or not asked:
+    constants = [each for each in terms if isinstance(each, Atom | Text)]
+    if records is None or checked.tables or not constants:
         return
     names = _names(records)
-    for term in asked:
+    for term in constants:
         name = str(value(term))
         if name not in names and not _is_in_program(name, checked):
             near = get_close_matches(name, names, 3) if len(names) <= _MOST_NAMES else []
