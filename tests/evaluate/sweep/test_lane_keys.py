@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cernis
 from cernis.evaluate.sweep.lane_keys import first_word, with_derived
 from cernis.plan.sweep.lanes import Lane, LaneDelay, LaneOp, LaneRow
 
@@ -31,3 +32,22 @@ def test_initial_values_that_clash_do_not_hold_but_have_effects() -> None:
     assert first_word(lane, 0b111, ALL_ALLOWED, "initiation") == (0b1111, 1)
     assert first_word(lane, 0b101, ALL_ALLOWED, "break") == (0b1101, 0)
     assert first_word(lane, 0b110, ALL_ALLOWED, "break") == (0b110, 0)
+
+
+TWO_VALUES = """
+initially(f(a)=x). initially(f(a)=y).
+initiatedAt(f(A)=x, T) :- happensAt(e(A), T).
+initiatedAt(f(A)=y, T) :- happensAt(g(A), T).
+"""
+
+
+def test_what_holds_initially_follows_the_ties_of_each_run() -> None:
+    program = cernis.load(TWO_VALUES)
+    starts = [
+        sorted(
+            (row["value"], row["start"])
+            for row in program.run("e|5|5|b\n", ties=ties, start=0, end=10).intervals.to_pylist()
+        )
+        for ties in ("break", "initiation", "break")
+    ]
+    assert starts == [[("x", 6)], [("x", 1), ("x", 6), ("y", 1)], [("x", 6)]]

@@ -43,7 +43,7 @@ class LinkedWalk:
         self.program = program
         memo = context.background.memo
         self.intake: LinkedIntake = memo.once(
-            "linked intake", program, lambda: LinkedIntake(program, context)
+            ("linked intake", context.window.ties), program, lambda: LinkedIntake(program, context)
         )
         self.intake.begin()
         start = context.window.start if start is None else start

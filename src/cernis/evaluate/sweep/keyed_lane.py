@@ -43,7 +43,9 @@ class KeyedLane:
         """
         self.lane = lane
         memo = context.background.memo
-        self._intake: LaneIntake = memo.once("intake", lane, lambda: LaneIntake(lane, context))
+        self._intake: LaneIntake = memo.once(
+            ("intake", context.window.ties), lane, lambda: LaneIntake(lane, context)
+        )
         self.keys: LaneKeys = self._intake.keys
         self.keys.begin()
         self._may_conflict = start is not None
