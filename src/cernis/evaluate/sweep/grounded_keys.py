@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,7 +19,18 @@ from cernis.plan.sweep.grounding_questions import NEVER_ALLOWED, GroundedPair, f
 from cernis.plan.sweep.key_members import KeyMembers
 from cernis.tables.columns import Rows
 
+Members: TypeAlias = dict[tuple[str, int], list[Array]]
+"""The members of domains that grow with the input, as columns of codes."""
 _ALL_BITS = np.uint64((1 << 64) - 1)
+
+
+def are_equal_members(members: Members, known: Members | None) -> bool:
+    """Have domains the members that are known?"""
+    return (
+        known is not None
+        and members.keys() == known.keys()
+        and all(all(map(np.array_equal, columns, known[key])) for key, columns in members.items())
+    )
 
 
 class GroundedKeys:
@@ -41,7 +53,7 @@ class GroundedKeys:
         self._positions = positions
         self._pairs = pairs
         self._filling: int | None = None
-        self._members: dict[tuple[str, int], list[Array]] | None = None
+        self._members: Members | None = None
         """The members of domains by which it was last decided what all keys may have."""
         self._first_alike = first_alike(pairs.values())
         self._fillings = DomainFillings(each.groundings for each in pairs.values())
@@ -96,14 +108,7 @@ class GroundedKeys:
 
     def _are_members_known(self, context: Context) -> bool:
         """Are the members of all domains those by which it was decided what keys may have?"""
-        filled, known = context.background.filled, self._members
-        return (
-            known is not None
-            and filled.keys() == known.keys()
-            and all(
-                all(map(np.array_equal, columns, known[key])) for key, columns in filled.items()
-            )
-        )
+        return are_equal_members(context.background.filled, self._members)
 
     def _allowed_words(self, numbers: Integers, context: Context) -> Words:
         """The pairs that each of some keys may have."""

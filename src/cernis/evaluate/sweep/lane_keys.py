@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cernis.evaluate.sweep.grounded_keys import GroundedKeys
+from cernis.evaluate.sweep.grounded_keys import GroundedKeys, Members, are_equal_members
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.sign_conditions import with_values
 from cernis.kernels.array_types import Integers, Words
@@ -27,6 +27,8 @@ from cernis.plan.sweep.lanes import (
 from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
 
+_NO_WORDS = np.empty(0, np.uint64)
+
 
 class LaneKeys(GroundedKeys):
     """Numbers the keys of a lane, and knows what is so of each.
@@ -44,12 +46,16 @@ class LaneKeys(GroundedKeys):
         )
         self.first_words = np.empty(0, np.uint64)
         """What holds of each key at first: initial pairs, and facts about it."""
+        self._first_allowed = np.empty(0, np.uint64)
+        """For each key, the pairs that it might have when that was found out."""
         self.first_conflicts = np.empty(0, np.int64)
         """How many fluents of each key have several values initially."""
-        self._initial: dict[int, int] | None = None
+        self._initial: Words | None = None
+        """By number of a key: the pairs that hold from the start; of further keys none does."""
         self._grows = any(initial.grows for initial in lane.initials)
         """Does it follow domains what holds initially?"""
         self._initial_filling: int | None = None
+        self._initial_members: Members | None = None
         self._is_followed = False
         """May known keys begin otherwise than before?"""
 
@@ -75,26 +81,30 @@ class LaneKeys(GroundedKeys):
         if len(new):
             first, conflicts = self._first_words(new, self.allowed[new], initial, context)
             self.first_words = np.concatenate([self.first_words, first])
+            self._first_allowed = np.concatenate([self._first_allowed, self.allowed[new]])
             self.first_conflicts = np.concatenate([self.first_conflicts, conflicts])
 
     def update_first(self, context: Context) -> Integers:
         """Take note of what holds initially of known keys; gives those that begin otherwise now."""
-        if not self._is_followed:
+        if not self._grows or context.window.edge > context.window.start:
+            return np.empty(0, np.int64)
+        if not self._is_followed and np.array_equal(self._first_allowed, self.allowed):
             return np.empty(0, np.int64)
         self._is_followed = False
         numbers, initial = np.arange(len(self.first_words)), self._initial_words(context)
         first, conflicts = self._first_words(numbers, self.allowed, initial, context)
         changed = np.flatnonzero(first != self.first_words)
         self.first_words, self.first_conflicts = first, conflicts
+        self._first_allowed = self.allowed.copy()
         return changed
 
     def _first_words(
-        self, numbers: Integers, allowed_words: Words, initial: dict[int, int], context: Context
+        self, numbers: Integers, allowed_words: Words, initial: Words, context: Context
     ) -> tuple[Words, Integers]:
         """The words that some keys begin with, and how many conflicts there are in each."""
         words = np.zeros(len(numbers), np.uint64)
-        if initial:
-            words[:] = [initial.get(number, 0) for number in numbers.tolist()]
+        known = numbers < len(initial)
+        words[known] = initial[numbers[known]]
         for number, bit in enumerate(self._lane.state):
             if bit.kind is StateKind.FACT:
                 words[self._fulfilling(bit, numbers, context)] |= np.uint64(1 << number)
@@ -116,18 +126,21 @@ class LaneKeys(GroundedKeys):
         What holds initially is settled when the window's edge has passed the start.
         """
         if self._grows and context.window.edge > context.window.start:
-            self._initial = self._initial or {}
+            self._initial = _NO_WORDS if self._initial is None else self._initial
         elif self._grows and context.background.all_fillings != self._initial_filling:
-            self._initial, self._is_followed = None, True
             self._initial_filling = context.background.all_fillings
+            if not are_equal_members(context.background.filled, self._initial_members):
+                self._initial_members = dict(context.background.filled)
+                self._initial, self._is_followed = None, True
 
-    def _initial_words(self, context: Context) -> dict[int, int]:
+    def _initial_words(self, context: Context) -> Words:
         """By number of a key: the pairs that hold from the start."""
         if self._initial is None:
-            self._initial = {}
-            for initial in self._lane.initials:
-                for number in self._holding(initial, context).tolist():
-                    self._initial[number] = self._initial.get(number, 0) | 1 << initial.bit
+            initials = self._lane.initials
+            holding = [(each.bit, self._holding(each, context)) for each in initials]
+            self._initial = np.zeros(self.of_keys.count, np.uint64)
+            for bit, numbers in holding:
+                self._initial[numbers] |= np.uint64(1 << bit)
         return self._initial
 
     def _holding(self, initial: LaneInitial, context: Context) -> Integers:

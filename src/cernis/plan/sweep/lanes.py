@@ -345,7 +345,7 @@ class Lane:
                 blocks[bit] |= 1 << number
         return tuple(blocks)
 
-    @property
+    @cached_property
     def events(self) -> tuple[Relation, ...]:
         """The events whose records it reads."""
         records = [bit.relation for bit in self.fired if bit.kind is FiredKind.RECORD]
