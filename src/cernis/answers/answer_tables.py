@@ -187,8 +187,9 @@ def values_of(column: Array, domain: Domain | None) -> pa.Array:
         return as_arrow(column)
     values, codes = _distinct(column, domain)
     kinds = {type(value) for value in values}
-    if kinds == {int} and all(-(1 << 63) <= v < 1 << 63 for v in values):  # type: ignore[operator]
-        return as_arrow(np.array(values, np.int64)).take(as_arrow(codes))
+    numbers = _whole_numbers(values) if kinds == {int} else None
+    if numbers is not None:
+        return as_arrow(numbers).take(as_arrow(codes))
     if (
         kinds
         and kinds <= {int, float}
@@ -206,9 +207,16 @@ def texts_of(column: Array, domain: Domain | None) -> pa.Array:
 
 def _spelled(values: list[Value]) -> pa.Array:
     """Values as text. Arrow spells whole numbers as we do, and sooner."""
-    if set(map(type, values)) == {int} and all(-(1 << 63) <= v < 1 << 63 for v in values):  # type: ignore[operator]
-        return as_arrow(np.array(values, np.int64)).cast(pa.string())
-    return as_texts(map(shown, values))
+    numbers = _whole_numbers(values) if set(map(type, values)) == {int} else None
+    return as_texts(map(shown, values)) if numbers is None else as_arrow(numbers).cast(pa.string())
+
+
+def _whole_numbers(values: list[Value]) -> Integers | None:
+    """Whole numbers as an array; None if some are too large for one."""
+    try:
+        return np.array(values, np.int64)
+    except OverflowError:
+        return None
 
 
 def lists_of(columns: list[tuple[Array, Domain | None]], length: int) -> pa.Array:

@@ -113,8 +113,16 @@ def number_bits(column: Array) -> Hashes:
 
 def _hashes_of_values(values: Sequence[Value]) -> Hashes:
     if set(map(type, values)) == {int}:
-        return _hashes(np.fromiter(map(_float, values), np.float64, len(values)))  # type: ignore[arg-type]
+        return number_bits(_floats(values))
     return np.fromiter(map(_hash, values), np.uint64, len(values))
+
+
+def _floats(values: Sequence[Value]) -> Array:
+    """Whole numbers as floats, also those that are too large for one."""
+    try:
+        return np.array(values, np.float64)
+    except OverflowError:
+        return np.fromiter(map(_float, values), np.float64, len(values))  # type: ignore[arg-type]
 
 
 def _hash(value: Value) -> int:
