@@ -130,6 +130,8 @@ MORE = """
 initiatedAt(g(X)=true, T) :- happensAt(begin_a(X), T), holdsAt(f(X)=a, T).
 terminatedAt(g(X)=true, T) :- happensAt(begin_b(X), T), \\+ holdsAt(f(X)=b, T).
 h(X)=true iff g(X)=true, not f(X)=c.
+initiatedAt(over(X)=V, T) :- happensAt(end(f(X)=V), T), \\+ happensAt(begin_c(X), T).
+terminatedAt(over(X)=a, T) :- happensAt(start(f(X)=a), T).
 """
 
 
@@ -186,7 +188,7 @@ def test_a_session_that_is_saved_and_restored(seed: int, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ("initiatedAt(g=true, T) :- happensAt(end(f=on), T).", "its starts, ends"),
+        ("initiatedAt(g=true, T) :- terminatedAt(f=on, T).", "its initiations and"),
         ("initiatedAt(f=off, T) :- happensAt(b, T), holdsAt(f=on, T).", "asks? for itself"),
         ("p(f=on). :- dialect(rtec).", "initiation at their very point"),
     ],

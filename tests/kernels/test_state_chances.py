@@ -29,12 +29,12 @@ def carried(
     worlds = [world for _, each in points for world in each]
     offsets = np.cumsum([0, *(len(each) for _, each in points)]).astype(np.int64)
     columns = [np.array([world[k] for world in worlds], np.int64) for k in (0, 1)]
-    steps = Steps(*(np.empty(room, np.int64) for _ in range(3)), np.empty(room))  # type: ignore[call-arg, arg-type]
+    steps, edges = Steps.with_room(room), Steps.with_room(64)
     final = StateRows(
         np.zeros(2, np.int64), np.empty(room, np.int64), np.empty((room, 1), np.int64),
         np.empty(room),
     )  # fmt: skip
-    count = carry_states(
+    count, edge_count = carry_states(
         PointWorlds(
             np.array([0, len(points)]), np.array([time for time, _ in points], np.int64), offsets,
             *columns, np.array([world[2] for world in worlds], np.float64),
@@ -48,7 +48,7 @@ def carried(
             np.array([ON | OFF]), ON | OFF,
         ),
         2, last, 1, 1, np.empty(2 * most, np.int64), np.empty((2 * most, 1), np.int64),
-        np.empty(2 * most), np.empty(2), steps, final,
+        np.empty(2 * most), np.empty(2), steps, edges, final, np.empty(4),
     )  # fmt: skip
     found = [
         (int(steps.times[k]), int(steps.values[k]), float(steps.chances[k]))
@@ -58,8 +58,15 @@ def carried(
         (int(final.held[k]), int(final.onsets[k, 0]), float(final.chances[k]))
         for k in range(int(final.offsets[1]) if count >= 0 else 0)
     ]
+    SEEN_EDGES[:] = [
+        (int(edges.times[k]), int(edges.values[k]), float(edges.chances[k]))
+        for k in range(edge_count)
+    ]
     return count, found, states
 
+
+SEEN_EDGES: list[tuple[int, int, float]] = []
+"""The edges of the last call: time, twice the value and one more for an end, probability."""
 
 SURE = [(2, [(ON, 0, 1.0)]), (4, [(ON, 0, 1.0)]), (6, [(ON, 0, 1.0)])]
 
@@ -74,6 +81,9 @@ def test_vectors(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     doubtful = [(2, [(ON, 0, 0.5), (0, 0, 0.5)]), (4, [(ON, 0, 0.4), (0, 0, 0.6)])]
     _, steps, states = carried(doubtful, 12)
     assert steps == [(3, 0, 0.5), (5, 0, 0.7), (13, 0, pytest.approx(0.2)), (13, 1, 0.5)]
+    assert SEEN_EDGES == [
+        (2, 0, 0.5), (4, 0, 0.2), (12, 1, 0.5), (12, 2, 0.5),
+    ]  # fmt: skip
     assert sorted(states) == [
         (0, NOT_BEGUN, 0.3), (ON, 4, 0.2), (OFF, NOT_BEGUN, pytest.approx(0.5)),
     ]  # fmt: skip

@@ -261,6 +261,7 @@ class Run:
         statics = self.statics(now, carried)
         self.now, self.carried = now, {**carried, **statics}
         self.carried_to[now] = self.carried
+        delayed = {} if self.delays is None else self.delays.next_point(self.carried)
         chances = self._chances(self.carried)
         new = {
             pair
@@ -269,11 +270,8 @@ class Run:
             if self.exists(pair)
         }
         pairs = [*carried, *sorted(new - carried.keys(), key=compact)]
-        delayed: dict[Term, float] = {}
         if self.delays is not None:
-            instances = {children(pair)[0] for pair in pairs if self.delays.is_about(pair)}
             pairs = [pair for pair in pairs if not self.delays.is_about(pair)]
-            delayed = self.delays.next_point(self.carried, instances)
         result = {
             pair: sum(weight for weight, holds in worlds(self._goes_on(pair), chances) if holds)
             for pair in pairs
@@ -361,6 +359,9 @@ class Run:
             kind, (time, name) = fact
             if kind == "record":
                 return self.records[time][name][0]
+            if kind == "edge":
+                assert self.delays is not None
+                return self.delays.edges[time][name]
             if kind == "kept":
                 assert self.patterns is not None
                 return self.patterns.kept[name].chance
@@ -394,8 +395,8 @@ class Run:
         """Has the fluent grounding rules?"""
         return any(_fluent(head) == _fluent(pair) for head in self._declared("grounding"))
 
-    def _initiated(self, world: Mapping[Fact, bool]) -> set[Term]:
-        pair = Compound("=", (Variable("F"), Variable("V")))
+    def _initiated(self, world: Mapping[Fact, bool], fluent: Term | None = None) -> set[Term]:
+        pair = Compound("=", (fluent or Variable("F"), Variable("V")))
         goal = Compound("initiatedAt", (pair, Number(self.now)))
         self.world = world
         found = {substitute(pair, env) for env in self.solver.solve([goal], {})}
@@ -464,6 +465,12 @@ class Run:
     def _edges(self, goal: Compound) -> Iterator[Term]:
         """Starts and ends: the pairs whose holding differs between now and a tick later."""
         edge, pair = functor(goal.args[0])[0], children(goal.args[0])[0]
+        if self.delays is not None and self.delays.is_about(pair):
+            for each, chance in self.delays.edges[self.now].items():
+                is_asked = unify(goal.args[0], each, {}) is not None
+                if is_asked and self._true(("edge", (self.now, each)), chance):
+                    yield Compound(goal.functor, (each, Number(self.now)))
+            return
         if self.is_static(pair):
             raise UnsupportedError(f"{edge} of a statically determined fluent")
         asked = Compound("initiatedAt", (pair, Number(self.now)))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cernis.errors import UnsupportedError
-from cernis.syntax.tree import Compound, Number, Term, children, functor, walk
+from cernis.syntax.tree import Compound, Number, Term, Variable, children, functor, walk
 
 from .arithmetic import evaluate
 from .terms import substitute, unify
@@ -37,14 +37,15 @@ class Delays:
 
     run: Run
     states: dict[Term, dict[State, float]] = field(default_factory=dict)
+    edges: dict[int, dict[Term, float]] = field(default_factory=dict)
+    """How likely each start and end is, at each point."""
 
     def __post_init__(self) -> None:
         delayed = {functor(fluent) for fluent in map(_fluent, self._heads())}
         for clause in self.run.clauses:
             for term in (part for goal in clause.body for part in walk(goal)):
                 asked = functor(term) in (("initiatedAt", 2), ("terminatedAt", 2))
-                is_edge = functor(term) in (("start", 1), ("end", 1))
-                if (asked or is_edge) and functor(_fluent(children(term)[0])) in delayed:
+                if asked and functor(_fluent(children(term)[0])) in delayed:
                     raise UnsupportedError("changes of a fluent with delayed effects")
         postponed = any(functor(clause.head) == ("p", 1) for clause in self.run.clauses)
         if self.run.dialect == "rtec" and postponed:
@@ -85,19 +86,40 @@ class Delays:
                 if weight > 0
             }
 
-    def next_point(self, carried: Mapping[Term, float], instances: set[Term]) -> dict[Term, float]:
+    def next_point(self, carried: Mapping[Term, float]) -> dict[Term, float]:
         """The probabilities of the pairs of all instances one tick after now."""
         result: dict[Term, float] = {}
-        for instance in {*instances, *self.states}:
+        edges = self.edges[self.run.now] = defaultdict(float)
+        for instance in {*self._initiated_instances(carried), *self.states}:
             following: dict[State, float] = defaultdict(float)
             for state, weight in self.states.get(instance, {NOTHING: 1.0}).items():
                 for chance, after in self._after(instance, state, carried):
                     following[after] += weight * chance
+                    for pair in after[0] - state[0]:
+                        edges[Compound("start", (pair,))] += weight * chance
+                    for pair in state[0] - after[0]:
+                        edges[Compound("end", (pair,))] += weight * chance
             self.states[instance] = following
             for (pairs, _), weight in following.items():
                 for pair in pairs:
                     result[pair] = result.get(pair, 0.0) + weight
         return result
+
+    def _initiated_instances(self, carried: Mapping[Term, float]) -> set[Term]:
+        """The instances that rules may initiate now."""
+        from .uncertain import worlds
+
+        found: set[Term] = set()
+        for head in self._heads():
+            name, arity = functor(_fluent(head))
+            names = tuple(Variable(f"Any{number}") for number in range(arity))
+            fluent = Compound(name, names) if arity else _fluent(head)
+            every = worlds(
+                lambda world, asked=fluent: self.run._initiated(world, asked),
+                self.run._chances(carried),
+            )
+            found |= {_fluent(pair) for _, pairs in every for pair in pairs}
+        return found
 
     def _after(
         self, instance: Term, state: State, carried: Mapping[Term, float]
@@ -119,7 +141,7 @@ class Delays:
 
     def _in_world(self, world: Mapping[Fact, bool], instance: Term, state: State) -> State:
         run, (held, begun) = self.run, state
-        initiated = {pair for pair in run._initiated(world) if _fluent(pair) == instance}
+        initiated = run._initiated(world, instance)
         terminated: set[Term] = set()
         for cause, point in begun:
             for delay, initiates, changed in self._effects(cause):

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from cernis.kernels.array_types import Floats, Integers, Matrix
 from cernis.kernels.compile import FEW_ROWS, kernel, part
 
@@ -73,6 +75,12 @@ class Steps(NamedTuple):
     times: Integers
     values: Integers
     chances: Floats
+
+    @staticmethod
+    def with_room(count: int) -> Steps:
+        """Room for so many steps."""
+        instances, times, values = (np.empty(count, np.int64) for _ in range(3))
+        return Steps(instances, times, values, np.empty(count))
 
     def up_to(self, count: int) -> Steps:
         """The first so many steps."""
@@ -142,30 +150,35 @@ def _enter(
     "integer integer integer integer "
     "writable-integers writable-matrix writable-floats writable-floats "
     "(writable-integers writable-integers writable-integers writable-floats) "
-    "(writable-integers writable-integers writable-matrix writable-floats)",
-    "integer",
+    "(writable-integers writable-integers writable-integers writable-floats) "
+    "(writable-integers writable-integers writable-matrix writable-floats) writable-floats",
+    "integer integer",
     rows=FEW_ROWS,
 )
 def carry_states(
     points: PointWorlds, states: StateRows, effects: EffectBits,
     values: int, last: int, tick: int, has_breaks: int,
     held: Integers, onsets: Matrix, chances: Floats, known: Floats,
-    steps: Steps, final: StateRows,
-) -> int:  # fmt: skip
+    steps: Steps, edges: Steps, final: StateRows, changed: Floats,
+) -> tuple[int, int]:  # fmt: skip
     """Carry the states of all instances over the points up to the last one; gives the steps.
 
-    A probability is valid from a tick after its point. The result is how many steps there are, or
-    `NO_ROOM`, or `TOO_MANY` less the number of an instance. `held`, `onsets` and `chances` have
-    room for twice the states of one instance. The states after the last point are the `final` ones.
+    Edges say how likely a value starts or ends at a point; their values are twice the value, and
+    one more for an end.
+
+    A probability is valid from a tick after its point. The result is how many steps and how many
+    edges there are; in place of the steps `NO_ROOM`, or `TOO_MANY` less the number of an instance.
+    `held`, `onsets` and `chances` have room for twice the states of one instance. The states after
+    the last point are the `final` ones.
     """
     most = len(held) // 2
-    count, finals = 0, 0
+    count, edge_count, finals = 0, 0, 0
     final.offsets[0] = 0
     for instance in range(len(points.point_offsets) - 1):
         line, allowed = effects.lines[instance], effects.allowed[instance]
         first, size = 0, states.offsets[instance + 1] - states.offsets[instance]
         if size > most:
-            return TOO_MANY - instance
+            return TOO_MANY - instance, 0
         for value in range(values):
             known[value] = 0.0
         for state in range(size):
@@ -187,6 +200,8 @@ def carry_states(
             if time > last or time == _FAR:
                 break
             other, new = most - first, 0
+            for edge in range(2 * values):
+                changed[edge] = 0.0
             for state in range(first, first + size):
                 fired, ended = 0, 0
                 for slot in range(len(effects.sources)):
@@ -205,13 +220,17 @@ def carry_states(
                         terminated = ended | int(points.terminated[world])
                         chance *= points.chances[world]
                     if new >= most:
-                        return TOO_MANY - instance
+                        return TOO_MANY - instance, 0
                     place = other + new
                     held[place] = _after(
                         held[state], initiated, terminated, values, allowed, effects.ending,
                         has_breaks,
                     )  # fmt: skip
                     chances[place] = chance
+                    different = held[state] ^ held[place]
+                    for value in range(values):
+                        if different >> value & 1:
+                            changed[2 * value + (held[state] >> value & 1)] += chance
                     for slot in range(len(effects.sources)):
                         source = effects.sources[slot]
                         since = onsets[state, slot]
@@ -232,19 +251,26 @@ def carry_states(
                         chance += chances[state]
                 if chance != known[value]:
                     if count >= len(steps.times):
-                        return NO_ROOM
+                        return NO_ROOM, 0
                     known[value] = chance
                     steps.instances[count], steps.times[count] = instance, time + tick
                     steps.values[count], steps.chances[count] = value, chance
                     count += 1
+            for edge in range(2 * values):
+                if changed[edge] > 0.0:
+                    if edge_count >= len(edges.times):
+                        return NO_ROOM, 0
+                    edges.instances[edge_count], edges.times[edge_count] = instance, time
+                    edges.values[edge_count], edges.chances[edge_count] = edge, changed[edge]
+                    edge_count += 1
             if has_point:
                 point += 1
         if finals + size > len(final.held):
-            return NO_ROOM
+            return NO_ROOM, 0
         for state in range(first, first + size):
             final.held[finals], final.chances[finals] = held[state], chances[state]
             for slot in range(len(effects.sources)):
                 final.onsets[finals, slot] = onsets[state, slot]
             finals += 1
         final.offsets[instance + 1] = finals
-    return count
+    return count, edge_count

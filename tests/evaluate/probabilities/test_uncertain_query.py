@@ -250,8 +250,8 @@ def test_input_fluents_on_intervals_that_overlap() -> None:
         ),
         (
             "fi(on(X)=true, on(X)=false, 10). "
-            "initiatedAt(f=true, T) :- happensAt(end(on(a)=true), T)." + SWITCH,
-            "it has delayed effects, and its starts, ends",
+            "initiatedAt(f=true, T) :- terminatedAt(on(a)=true, T)." + SWITCH,
+            "it has delayed effects, and its initiations",
         ),
     ],
 )

@@ -126,7 +126,7 @@ class TrackedProbabilities(FromScratch):
     def _states_at(self, edge: int) -> dict[Relation, InstanceStates]:
         """The states of fluents with delayed effects right after the edge."""
         runs = self.delayed_runs.items()
-        return {relation: run.carried(edge, str(relation))[1] for relation, run in runs}
+        return {relation: run.carried(edge, str(relation))[2] for relation, run in runs}
 
     def _settle_before(self, bound: int) -> dict[Relation, Pairs] | None:
         """Settle all points before the bound; gives what held at it, None at the first query."""

@@ -19,7 +19,7 @@ from cernis.errors import UnsupportedError
 from cernis.evaluate.probabilities.circuits import Circuits
 from cernis.evaluate.probabilities.courses import Courses, Pairs
 from cernis.evaluate.probabilities.proof_groups import Actions, group_actions, probabilities_now
-from cernis.evaluate.probabilities.proofs import Uncertainty
+from cernis.evaluate.probabilities.proofs import Uncertainty, edge_relation
 from cernis.evaluate.probabilities.uncertain_facts import TRUE, conjunctions, stacked
 from cernis.evaluate.probabilities.uncertain_fluents import (
     InitialPairs,
@@ -54,6 +54,7 @@ from cernis.operators.definitions.instance_keys import InstanceKeys
 from cernis.operators.definitions.values_apart import ending_values
 from cernis.operators.distinct import distinct
 from cernis.plan.logical import Definition
+from cernis.tables.event_tables import EventTable
 
 _MOST_VALUES: Final = 60
 _MOST_DOUBTFUL: Final = 12
@@ -101,10 +102,11 @@ class DelayedRun:
     tick: int
     has_breaks: int
 
-    def carried(self, last: int, name: str) -> tuple[Steps, InstanceStates]:
-        """The steps over all points up to the last one, and the states after them."""
-        steps, rows = _carried(self, last, name)
-        return steps, InstanceStates(self.arguments, self.values, self.sources, rows).pruned()
+    def carried(self, last: int, name: str) -> tuple[Steps, Steps, InstanceStates]:
+        """The steps and edges over all points up to the last one, and the states after them."""
+        steps, edges, rows = _carried(self, last, name)
+        states = InstanceStates(self.arguments, self.values, self.sources, rows)
+        return steps, edges, states.pruned()
 
 
 def evaluate_delayed(
@@ -121,19 +123,37 @@ def evaluate_delayed(
     run = _Preparation(definition, context, uncertainty, heads).run(
         initiations, terminations, initial, circuits, before
     )
-    steps, _ = run.carried(context.window.query, str(definition.relation))
+    steps, edges, _ = run.carried(context.window.query, str(definition.relation))
     courses = _courses(run, steps, heads, first_point(context, uncertainty))
     uncertainty.enter_courses(definition.relation, courses)
+    if definition.relation in uncertainty.bounded:
+        _put_edges(definition.relation, run, edges, heads, context, uncertainty)
     return courses, run
+
+
+def _put_edges(
+    relation: Relation, run: DelayedRun, edges: Steps, heads: FluentHeads, context: Context,
+    uncertainty: Uncertainty,
+) -> None:  # fmt: skip
+    """Enter the starts and ends of the pairs of a fluent, each as a fact of its own."""
+    literals = uncertainty.facts.add(np.minimum(edges.chances, 1.0))
+    for number, edge in enumerate(("start", "end")):
+        rows = np.flatnonzero(edges.values % 2 == number)
+        arguments = [column[edges.instances[rows]] for column in run.arguments]
+        values = heads.shown_values(run.values[edges.values[rows] // 2])
+        context.relations.events[edge_relation(relation, edge)] = EventTable(
+            [*arguments, values, literals[rows]], [*heads.domains, heads.value_domain, None],
+            edges.times[rows],
+        )  # fmt: skip
+    uncertainty.edged.add(relation)
 
 
 def refuse_changes(relation: Relation, uncertainty: Uncertainty) -> None:
     """Raise an error if rules ask for more of a fluent with delayed effects than what holds."""
-    if relation in uncertainty.watched | uncertainty.bounded:
+    if relation in uncertainty.watched:
         raise UnsupportedError(
-            f"{relation}: it has delayed effects, and its starts, ends, initiations and "
-            "terminations are not defined over uncertain records; ask whether it holds, or for the "
-            "start of a statically determined fluent with a duration that is made of it"
+            f"{relation}: it has delayed effects, and its initiations and terminations are not "
+            "defined over uncertain records; ask whether it holds, starts or ends"
         )
 
 
@@ -381,20 +401,20 @@ def _translated(
     return StateRows(offsets, held, onsets, chances)
 
 
-def _carried(run: DelayedRun, last: int, name: str) -> tuple[Steps, StateRows]:
+def _carried(run: DelayedRun, last: int, name: str) -> tuple[Steps, Steps, StateRows]:
     instances, slots = len(run.points.point_offsets) - 1, len(run.sources)
     room = 4 * (len(run.points.times) + len(run.first.held)) + 64
     while True:
-        instance_column, times, value_column = (np.empty(room, np.int64) for _ in range(3))
-        steps = Steps(instance_column, times, value_column, np.empty(room))
+        steps, edges = Steps.with_room(room), Steps.with_room(2 * room)
         final = StateRows(
             np.zeros(instances + 1, np.int64), np.empty(room, np.int64),
             np.empty((room, slots), np.int64), np.empty(room),
         )  # fmt: skip
-        count = carry_states(
+        count, edge_count = carry_states(
             run.points, run.first, run.effects, len(run.values), last, run.tick, run.has_breaks,
             np.empty(2 * MOST_STATES, np.int64), np.empty((2 * MOST_STATES, slots), np.int64),
-            np.empty(2 * MOST_STATES), np.empty(len(run.values)), steps, final,
+            np.empty(2 * MOST_STATES), np.empty(len(run.values)), steps, edges, final,
+            np.empty(2 * len(run.values)),
         )  # fmt: skip
         if count <= TOO_MANY:
             raise UnsupportedError(
@@ -407,7 +427,7 @@ def _carried(run: DelayedRun, last: int, name: str) -> tuple[Steps, StateRows]:
             rows = StateRows(
                 final.offsets, final.held[:end], final.onsets[:end], final.chances[:end]
             )
-            return steps.up_to(count), rows
+            return steps.up_to(count), edges.up_to(edge_count), rows
         room *= 4
 
 
