@@ -230,6 +230,50 @@ def one_query(run: Run, records: Records, start: int, end: int, intervals: bool)
         run.end()
 
 
+COMPOSITES = {
+    "sequence": "raid(X) <- probe(X) seq attack(X) within 30.",
+    "absence": "raid(X) <- not(calm(X))[probe(X), attack(X)] within 30.",
+    "delayed effects": """
+        initiatedAt(alarm(X)=on, T) :- happensAt(attack(X), T).
+        terminatedAt(alarm(X)=on, T) :- happensAt(calm(X), T).
+        fi(alarm(X)=on, alarm(X)=late, 30).
+        ft(alarm(X)=late, 20).
+    """,
+}
+"""Composites over three events of entities that have one each ten points."""
+RAIDS = """
+    initiatedAt(alarm(X)=true, T) :- happensAt(raid(X), T).
+    terminatedAt(alarm(X)=true, T) :- happensAt(calm(X), T).
+"""
+
+
+def composite_figures(records: int) -> None:
+    """Patterns and delayed effects: what doubt about the same records costs."""
+    random = np.random.default_rng(SEED)
+    times = np.sort(random.integers(1, 2001, records)).tolist()
+    names = random.choice(["probe", "attack", "calm"], records, p=[0.45, 0.45, 0.1]).tolist()
+    entities = random.integers(0, max(records // 200, 1), records).tolist()
+    chances = random.choice([0.3, 0.5, 0.7, 0.9], records).tolist()
+    plain = [f"{n}|{t}|{t}|v{e}" for n, t, e in zip(names, times, entities, strict=True)]
+    doubted = [f"{p}::{line}" for p, line in zip(chances, plain, strict=True)]
+    sort = one_sort(records)
+    for what, rules in COMPOSITES.items():
+        program = cernis.load(rules if "alarm" in rules else rules + RAIDS)
+        costs = []
+        for lines, chosen in ((plain, None), (doubted, UncertainSettings())):
+            given = read_events(lines, program.checked, uncertain=chosen is not None)
+            run = Run(program.plan, uncertain_settings=chosen)
+            start, end = bounds(given, Settings(), run.tick)
+            costs.append(best(
+                lambda g=given, r=run, s=start, e=end: one_query(r, g, s, e, intervals=False), 3
+            ))  # fmt: skip
+        certain, uncertain = costs
+        print(
+            f"{what}, {records:,} records: certain {certain.cpu / sort:.1f} sorts, uncertain "
+            f"{uncertain.cpu / sort:.1f} sorts, {uncertain.cpu / certain.cpu:.1f} times"
+        )
+
+
 def session_figures(records: int) -> None:
     """A session in windows of a tenth of the stream, four queries a window: what a query costs."""
     program = surveillance()
@@ -348,6 +392,7 @@ def main() -> None:
     goals = Goals()
     interval_figures(goals)
     probability_figures(given.records, goals)
+    composite_figures(given.records // 5)
     session_figures(given.records)
     if not given.skip_accuracy:
         panels = accuracy_figures(given.folds, goals)
