@@ -443,10 +443,11 @@ def _courses(run: DelayedRun, steps: Steps, heads: FluentHeads, since: int) -> C
     numbers = np.concatenate([begin, steps.instances * values + steps.values])
     times = np.concatenate([np.full(len(begin), since), steps.times])
     chances = np.concatenate([initial[begin], steps.chances])
-    order = np.lexsort((times, numbers))
+    # The steps of an instance come in the order of time, after what it begins with.
+    order = stable_order(numbers, count * values) if len(numbers) else numbers
     numbers, times, chances = numbers[order], times[order], np.minimum(chances[order], 1.0)
-    known = np.unique(numbers)
-    offsets = np.append(np.searchsorted(numbers, known), len(numbers)).astype(np.int64)
+    first = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)])
+    known, offsets = numbers[first], np.append(first, len(numbers)).astype(np.int64)
     shown = heads.shown_values(run.values[known % values])
     arguments = [column[known // values] for column in run.arguments]
     pairs = Pairs(arguments, shown, heads.domains, heads.value_domain, initial[known])
