@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -33,6 +34,8 @@ from cernis.plan.logical import Combine, Definition, Fetch, IntervalRule
 from cernis.syntax.tree import Variable
 from cernis.tables.columns import Rows
 from cernis.tables.interval_tables import INFINITY, FluentTable, expanded
+
+_MOST_KEYS: Final = 1 << 62
 
 
 @dataclass(slots=True)
@@ -76,22 +79,40 @@ def _cut(lists: list[LiteralPieces]) -> _Cut:
         for name in ("owner", "starts", "ends", "literals")
     )
     numbers = np.repeat(np.arange(len(lists)), [len(each.owner) for each in lists])
-    owners, edges = np.tile(owner, 2), np.concatenate([starts, ends])
-    ranked, ranks = np.unique(edges, return_inverse=True)
-    keys = owners * max(len(ranked), 1) + ranks
-    known = np.unique(keys)
-    low, high = np.searchsorted(known, keys).reshape(2, -1)
+    owners, times, places = _distinct_edges(np.tile(owner, 2), np.concatenate([starts, ends]))
+    low, high = places.reshape(2, -1)
     covers = np.repeat(np.arange(len(owner)), high - low)
     places = expanded(low, high - low)
-    order = stable_order(places, len(known))
+    order = stable_order(places, len(times))
     covers, places = covers[order], places[order]
-    times = ranked[known % max(len(ranked), 1)] if len(known) else known
     piece_ends = np.append(times[1:], INFINITY)[: len(times)]
-    pieces = LiteralPieces(
-        known // max(len(ranked), 1), times, piece_ends, np.full(len(known), FALSE, np.int64)
-    )
+    pieces = LiteralPieces(owners, times, piece_ends, np.full(len(times), FALSE, np.int64))
     rows = LiteralPieces(owner, starts, ends, literals).take(covers)
     return _Cut(pieces, rows, places, numbers[covers])
+
+
+def _distinct_edges(owners: Integers, edges: Integers) -> tuple[Integers, Integers, Integers]:
+    """Edges in the order of owners and time, each once; and the place of each among them."""
+    if not len(edges):
+        return owners, edges, edges
+    is_open = edges == INFINITY
+    least = int(edges.min())
+    last = max(int(np.where(is_open, least, edges).max()) + 1, least)
+    span = last - least + 1
+    if (int(owners.max()) + 1) * span < _MOST_KEYS:
+        # Lists are sorted, and sorting keys that are a few ascending runs is to merge them.
+        keys = owners * span + (np.minimum(edges, last) - least)
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        is_new = np.append(True, keys[1:] != keys[:-1])
+    else:
+        order = np.lexsort((edges, owners))
+        is_new = (owners[order][1:] != owners[order][:-1]) | (edges[order][1:] != edges[order][:-1])
+        is_new = np.append(True, is_new)
+    places = np.empty(len(order), np.int64)
+    places[order] = np.cumsum(is_new) - 1
+    first = order[is_new]
+    return owners[first], edges[first], places
 
 
 def united(lists: list[LiteralPieces], facts: Facts) -> LiteralPieces:
@@ -258,9 +279,21 @@ def evaluate_static_chances(
     *arguments, values = (column[first] for column in columns)
     pairs = Pairs(arguments, values, domains, value_domain, np.zeros(len(first)))
     pieces = LiteralPieces(which.astype(np.int64), starts, ends, literals)
-    pieces = united([pieces], uncertainty.facts)
+    pieces = _without_overlaps(pieces, len(first), uncertainty.facts)
     pieces = pieces.take(np.flatnonzero(_allowed(definition, pairs, context)[pieces.owner]))
     return _courses(definition, pairs, pieces, uncertainty.facts, circuits)
+
+
+def _without_overlaps(pieces: LiteralPieces, owners: int, facts: Facts) -> LiteralPieces:
+    """The pieces sorted by owner and time, where some may overlap."""
+    owner = pieces.owner
+    if (owner[1:] < owner[:-1]).any():
+        pieces = pieces.take(stable_order(owner, owners))
+        owner = pieces.owner
+    follows = pieces.starts[1:] >= pieces.ends[:-1]
+    if (follows | (owner[1:] != owner[:-1])).all():
+        return pieces
+    return united([pieces], facts)
 
 
 def _stacked(
