@@ -317,6 +317,49 @@ def _follow_state(
         states.following[states.new_states[entry]] += states.new_weights[entry]
 
 
+@part
+def _changes_bit_by_bit(step: int, joint: JointSteps, room: BlockRoom) -> bool:
+    """Does each block of a step change one pair, which no later block of it asks for?
+
+    Then one block may be done after the other, in place.
+    """
+    changed = 0
+    for block in range(joint.steps[step], joint.steps[step + 1]):
+        if joint.blocks[block + 1] - joint.blocks[block] != 1:
+            return False
+        which = block - joint.steps[step]
+        for place in range(room.places[2 * which + 1]):
+            if (changed >> room.condition[which * MOST_PAIRS + place]) & 1:
+                return False
+        changed |= 1 << room.changed[which * MOST_PAIRS]
+    return True
+
+
+@part
+def _change_bit(
+    base: int, states_count: int, bit: int, begin: int, count: int, condition: Integers,
+    table: Floats, weights: Floats,
+) -> float:  # fmt: skip
+    """Let the states follow that a block with one group has; gives how likely its pair is then.
+
+    Two states that differ in the pair's bit alone share their weight out among themselves. The bit
+    is the first of those that the block depends on.
+    """
+    chance = 0.0
+    for high in range(0, states_count, 2 << bit):
+        for state in range(high, high + (1 << bit)):
+            without, having = weights[base + state], weights[base + state + (1 << bit)]
+            if without != 0.0 or having != 0.0:
+                row = begin
+                for place in range(1, count):
+                    row += ((state >> condition[place]) & 1) << (place + 1)
+                likely = without * table[row + 1] + having * table[row + 3]
+                weights[base + state] = without * table[row] + having * table[row + 2]
+                weights[base + state + (1 << bit)] = likely
+                chance += likely
+    return min(chance, 1.0)
+
+
 @kernel(
     f"{JOINT_STEPS} {GROUP_FACTS} {CIRCUIT_TESTS} {BLOCK_ROOM} {STATE_ROOM} writable-floats",
     "integer",
@@ -339,6 +382,16 @@ def carry_jointly(
         cleared = _tabulate_step(step, joint, groups, circuits, room)
         if cleared < 0:
             return step
+        if _changes_bit_by_bit(step, joint, room):
+            for block in range(joint.steps[step], joint.steps[step + 1]):
+                which = block - joint.steps[step]
+                group = joint.order[joint.blocks[block]]
+                after[group] = _change_bit(
+                    base, states_count, room.changed[which * MOST_PAIRS], room.places[2 * which],
+                    room.places[2 * which + 1], room.condition[which * MOST_PAIRS :], room.table,
+                    weights,
+                )  # fmt: skip
+            continue
         for state in range(states_count):
             following[state] = 0.0
         for state in range(states_count):
