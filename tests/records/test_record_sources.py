@@ -6,6 +6,7 @@ import datetime
 import io
 import json
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -423,3 +424,19 @@ def test_times_of_csv_files_may_have_a_sign(program: Program, tmp_path: Path, ot
     file.write_text(f"occurrence,X\n+9,chris\n 10 ,chris\n{other},chris\n-0,chris\n")
     found = rows(read_events(file, program.checked))
     assert [found[line][1][1] for line in sorted(found)] == [9, 10, 11, 0]
+
+
+def test_decimals_of_rows_are_read_as_those_of_columns() -> None:
+    program = cernis.load("initiatedAt(at(X)=D, T) :- happensAt(dose(X, D), T).")
+    rows = [("dose", 1, 1, "a", Decimal("2.50"))]
+    table = pa.table({"X": ["a"], "D": [Decimal("2.50")], "occurrence": [1]})
+    assert program.run(rows).text() == program.run({"dose": table}).text()
+    assert "at(a)=2.5" in program.run(rows).text()
+
+
+def test_titles_may_have_blanks_around_them(tmp_path: Path, program: Program) -> None:
+    plain = pa.table({"who ": ["kim"], " occurrence": [3]})
+    expected = "holdsFor(rich(kim)=true, [(4,inf)])."
+    assert expected in program.run({"win_lottery": plain}).text()
+    (tmp_path / "win_lottery.csv").write_text(" who, occurrence\n kim, 3\n")
+    assert expected in program.run(tmp_path / "win_lottery.csv").text()

@@ -56,8 +56,8 @@ _KERNELS = "cernis.kernels"
 IN_PROCESS_BYTES = 64_000_000
 """The size of the input up to which a run is made in this process, unless an engine is named.
 
-What decides is memory: so much Parquet may take some 3.5 GB. On one machine, Spark was not faster at
-any size that was tried; docs/running.md has figures.
+What decides is memory: so much Parquet may take some 3.5 GB. On one machine, Spark was not faster
+at any size that was tried; docs/running.md has figures.
 """
 
 _SHOWN = 5
