@@ -6,6 +6,7 @@ import pytest
 
 import cernis
 from cernis.explain.static_proofs import is_related
+from tests.cli.command import ROOT
 
 RULES = """
 initiatedAt(f(X)=true, T)  :- happensAt(a(X), T).
@@ -76,3 +77,29 @@ def test_relations_of_intervals(
 ) -> None:
     assert is_related(relation, source, target)
     assert not is_related(relation, target, source) or relation == "equal"
+
+
+def test_conditions_on_instances_that_nothing_binds_are_left_out() -> None:
+    """A rule may also be about instances of which there is nothing; that has no distance."""
+    rules = """
+    holdsFor(close(A, B)=true, I) :- holdsFor(place(A, X)=true, J), holdsFor(place(B, Y)=true, K),
+        abs(X - Y) < 10, X < Y, intersect_all([J, K], I).
+    """
+    events = "place|1|1|9|true|a|3\nplace|1|1|9|true|b|7\nplace|20|20|29|true|a|30\n"
+    explanation = cernis.load(rules).explain(events, "close(a, b)", 5)
+    assert "abs(3 - 7) < 10" in explanation.text() or "3 - 7" in explanation.text()
+    assert "not explained yet" not in explanation.text()
+    assert "not explained yet" not in cernis.load(rules).explain(events, "close(a, b)", 25).text()
+
+
+@pytest.mark.parametrize("question", ["leaving_object(id5, id0)", "meeting(id1, id2)"])
+def test_the_surveillance_example_is_explained(question: str) -> None:
+    folder = ROOT / "examples" / "surveillance"
+    program = cernis.load(folder / "rules.cer", [folder / "facts.cer"])
+    records = program.records(folder / "events.txt")
+    explanation = program.explain(records, question)
+    assert explanation.holds
+    assert "not explained yet" not in explanation.text()
+    why_not = program.explain(records, question, 1200)
+    assert not why_not.holds
+    assert "not explained yet" not in why_not.text()

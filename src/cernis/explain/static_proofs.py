@@ -15,7 +15,14 @@ from cernis.check.model import (
     StaticLiteral,
     StaticRule,
 )
-from cernis.explain.body_proofs import Bindings, BodyProver, is_ready, match_all, terms
+from cernis.explain.body_proofs import (
+    Bindings,
+    BodyProver,
+    Unexplained,
+    is_ready,
+    match_all,
+    terms,
+)
 from cernis.explain.histories import Instance, Interval, united
 from cernis.knowledge.ground_values import Value, is_ground, term_of, value
 from cernis.knowledge.terms import substitute
@@ -97,9 +104,15 @@ class StaticProver:
 
     def _condition(self, literal: Condition, proof: StaticProof) -> Iterator[StaticProof]:
         goals = (*proof.goals, literal)
-        answers = self._prover.solve(literal.goal, proof.bindings)
+        try:
+            answers = list(self._prover.solve(literal.goal, proof.bindings))
+        except Unexplained:
+            if not _has_open_instance(proof):
+                raise
+            # A condition on an instance of which there is nothing may have no answer.
+            return
         if literal.negated:
-            if next(answers, None) is None:
+            if not answers:
                 yield StaticProof(proof.rule, proof.bindings, proof.lists, goals)
             return
         for known in answers:
@@ -217,6 +230,13 @@ def _by_mode(
         return _intersected([united(sources), united(targets)])
     first, second = (sources, targets) if mode == "complement" else (targets, sources)
     return _without(united(first), [second])
+
+
+def _has_open_instance(proof: StaticProof) -> bool:
+    """Is one of the lists that of an instance whose arguments are not all known?"""
+    pairs = (part for part in proof.lists.values() if isinstance(part, PairList))
+    parts = (each for pair in pairs for each in (*pair.instance[0], pair.instance[1]))
+    return any(not is_ground(term_of(each)) for each in parts)
 
 
 def _value_or_open(term: Term) -> Value:
