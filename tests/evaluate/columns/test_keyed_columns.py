@@ -79,3 +79,24 @@ def test_without_news_nothing_is_evaluated_until_something_is_due(evaluated: Eva
     assert ends == [None, 27]
     # The interval of m3 was known to end at 30, and what it is near is seen until then.
     assert evaluated["seen"] == ["m3"]
+
+
+PAIRS = """
+initiatedAt(rich(X)=true, T) :- happensAt(win(X), T).
+holdsFor(both(X, Y)=true, I) :-
+    holdsFor(near(X, Y)=true, N), holdsFor(happy(X)=true, A), holdsFor(rich(Y)=true, B),
+    union_all([A, B], U), intersect_all([N, U], I).
+initiatedAt(envies(X, Y)=true, T) :-
+    happensAt(sees(X, Y), T), holdsAt(rich(Y)=true, T), \\+ holdsAt(rich(X)=true, T).
+terminatedAt(envies(X, Y)=true, T) :- happensAt(end(both(X, Y)=true), T).
+"""
+"""`both` reads whether Y is rich, `envies` whether X or Y is, for the same keys of one stage."""
+
+
+def test_strata_that_read_other_keys_of_a_relation_do_not_share_its_table() -> None:
+    records = "win|5|5|eve\nnear|5|5|8|true|ann|cy\nwin|12|8|bob\nsees|29|23|bob|eve\n"
+    session = Session(cernis.load(PAIRS).plan, 60, 4, 0, incremental=True)
+    session.insert(records)
+    for query in range(4, 44, 4):
+        told = [row["fluent"] for row in session.query(query).table().to_pylist()]
+        assert "envies" not in told, f"bob was rich when he saw eve: query {query}"

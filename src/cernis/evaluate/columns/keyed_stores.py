@@ -18,6 +18,7 @@ from cernis.evaluate.windows import Window
 from cernis.kernels.array_types import Array, Integers
 from cernis.operators.context.query_caches import QueryCaches
 from cernis.operators.context.query_context import Context
+from cernis.plan.properties.key_reads import Link
 from cernis.tables.interval_tables import INFINITY, FluentTable, Piece
 
 
@@ -108,6 +109,16 @@ class TablesOfKeys:
     keys: KeySet
     caches: QueryCaches
     tables: dict[Relation, Any] = field(default_factory=dict)
+    links: dict[Relation, frozenset[Link]] = field(default_factory=dict)
+    """The links by which each relation is read: what is found by others would be missing."""
+
+    def serve(self, keys: KeySet, links: Mapping[Relation, frozenset[Link]]) -> bool:
+        """Are they about the same keys, and read by the same links as far as they are read?"""
+        return (
+            self.keys.is_everything == keys.is_everything
+            and np.array_equal(self.keys.numbers, keys.numbers)
+            and all(self.links.get(relation, each) == each for relation, each in links.items())
+        )
 
 
 @dataclass(slots=True)
@@ -139,13 +150,14 @@ class KeyedUpdate:
         if keys:
             self.changed[relation] = joined([self.changed.get(relation, NO_KEYS), keys])
 
-    def tables_of(self, stage: int, keys: KeySet) -> TablesOfKeys:
+    def tables_of(
+        self, stage: int, keys: KeySet, links: Mapping[Relation, frozenset[Link]]
+    ) -> TablesOfKeys:
         """The tables that strata of a stage have read for the same keys, or new ones."""
         known = self._tables.setdefault(stage, [])
-        for tables in known:
-            if tables.keys.is_everything == keys.is_everything and np.array_equal(
-                tables.keys.numbers, keys.numbers
-            ):
-                return tables
-        known.append(TablesOfKeys(keys, self.context.caches.for_other_tables()))
-        return known[-1]
+        tables = next((each for each in known if each.serve(keys, links)), None)
+        if tables is None:
+            tables = TablesOfKeys(keys, self.context.caches.for_other_tables())
+            known.append(tables)
+        tables.links.update(links)
+        return tables

@@ -50,9 +50,10 @@ class KeyedStrata:
         links_by_relation = [stores.layout.links[relation] for relation in self.definitions]
         links = dict.fromkeys(link for every in links_by_relation for link in every)
         self._links = [link for link in links if link.relation not in self.definitions]
-        self._by_relation: dict[Relation, list[Link]] = {}
-        for link in self._links:
-            self._by_relation.setdefault(link.relation, []).append(link)
+        self._by_relation = {
+            link.relation: frozenset(each for each in self._links if each.relation == link.relation)
+            for link in self._links
+        }
         self._knows_all_keys = strata.is_anchored and all(
             stores.store_of(link.relation).register is self._register
             for link in self._links if len(link.pairs) == self._register.width
@@ -186,7 +187,7 @@ class KeyedStrata:
 
     def _cut_context(self, keys: KeySet, update: KeyedUpdate) -> Context:
         """The context with the rows that the strata read for some keys, and no others."""
-        shared = update.tables_of(self._plan.stage, keys)
+        shared = update.tables_of(self._plan.stage, keys, self._by_relation)
         relations = replace(
             update.context.relations, events={}, fluents={}, initiations={}, terminations={},
             effect_origins={}, past={}, open_at_query={},
