@@ -244,6 +244,24 @@ def test_what_holds_in_a_random_program_is_explained(seed: int) -> None:
         assert question in holding, f"seed {seed}: {question} at {time}"
 
 
+@pytest.mark.parametrize("seed", range(1070, 1090))
+def test_around_an_interval_an_explanation_says_what_a_run_says(seed: int) -> None:
+    """Records of all that may break a pair are among those that are evaluated again."""
+    scenario, program = next(iter(scenarios(seed, 1)))
+    records = program.records(list(scenario.lines))
+    result = program.run(records)
+    limits = RunLimits(start=result.summary.start, end=result.summary.end)
+    rows = [row for row in result.intervals.to_pylist() if "(" not in row["fluent"]]
+    Random(seed).shuffle(rows)
+    for row in rows[:3]:
+        for time in (row["start"] - 1, row["end"]):
+            if time is not None and limits.start <= time <= limits.end:
+                holding = {_name(each) for each in result.holds_at(time).to_pylist()}
+                explanation = explain(program.plan, records, _name(row), time, limits)
+                context = f"seed {seed}: {_name(row)} at {time}"
+                assert explanation.holds is (_name(row) in holding), context
+
+
 def test_without_one_of_the_records_it_does_not_hold() -> None:
     program = cernis.load(TOY)
     records = program.records(EVENTS)
