@@ -384,3 +384,15 @@ def test_deviations_from_exact_probabilities(tmp_path: Path) -> None:
     refused = run(*call, "--deviations")
     assert refused.code == 2
     assert "--deviations is about uncertain records" in refused.said
+
+
+def test_durations_of_an_unknown_fluent_are_a_wrong_option(tmp_path: Path) -> None:
+    (tmp_path / "toy.cer").write_text(TOY)
+    (tmp_path / "records.txt").write_text("0.5::win_lottery|1|1|ann\n")
+    (tmp_path / "durations.toml").write_text('["poor/1"]\nmean = 3\ndeviation = 1\n')
+    done = run(
+        "run", tmp_path / "toy.cer", "-i", tmp_path / "records.txt", "--uncertain", "--memory", "3",
+        "--durations", tmp_path / "durations.toml",
+    )  # fmt: skip
+    assert done.code == 2
+    assert "durations of poor/1: there is no such fluent" in done.said

@@ -209,6 +209,8 @@ class RunOptions:
             checked = program.checked
             selected_relations(self.selected, checked.catalogue, checked.definitions.auxiliary)
         likely = self.likely.settings(more={"--deviations": self.deviations or None})
+        if likely is not None:
+            likely.check_names(program.fluents)
         if likely is not None and self.per_query:
             raise DataError("--per-query is about certain records: it does not go with --uncertain")
         return RunRequest(
