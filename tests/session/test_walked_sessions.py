@@ -88,3 +88,23 @@ def test_feeds_are_those_of_columns(
 
 def _intervals(session: Session) -> list[str]:
     return sorted(map(repr, session.intervals().to_pylist()))
+
+
+@pytest.mark.parametrize("first", [-(1 << 62), 0])
+def test_times_that_lie_too_far_apart_are_not_walked(first: int) -> None:
+    """Times count from the start of a run in signed numbers, with room for what is due later."""
+    program = cernis.load("""
+        initiatedAt(rich(X)=true, T) :- happensAt(win_lottery(X), T).
+        terminatedAt(rich(X)=true, T) :- happensAt(lose_wallet(X), T).
+        """)
+    times, window = (first, 1, 1 << 62), 1 << 61
+    records = [f"win_lottery|{time}|{time}|kim" for time in times]
+    session = program.session(window=window, step=window)
+    session.insert(records)
+    for time in times:
+        session.query(time)
+    [held] = session.intervals().to_pylist()
+    assert (held["start"], held["end"]) == (first + 1, None)
+    expected = f"holdsFor(rich(kim)=true, [({first + 1},inf)]).\n"
+    assert program.run(records).text() == expected
+    assert program.run(records, window=window, step=window).text() == expected

@@ -27,6 +27,7 @@ from cernis.evaluate.query_loop import (
 )
 from cernis.evaluate.recorded_input import RecordedInput
 from cernis.evaluate.relation_layout import context_of
+from cernis.evaluate.sweep.lane_storage import is_walkable_span
 from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.evaluate.windows import Window, windows
 from cernis.evaluate.workspace import Workspace, leave_workspace, workspace_for
@@ -102,7 +103,11 @@ class Run(QueryLoop):
         last = last if last is not None else start
         is_only_one = window is None and step is None
         self.sees_records_once = is_only_one or (window is not None and (step or window) >= window)
-        may_walk = self.may_walk and self._can_be_walked(encoded, window, step)
+        may_walk = (
+            self.may_walk
+            and is_walkable_span(start, last)
+            and self._can_be_walked(encoded, window, step)
+        )
         self.begin(start, QueriesAhead(is_only_one, keeps_answers=True, may_walk=may_walk))
         self.memory.use_records(encoded)
         with garbage_collection_paused():

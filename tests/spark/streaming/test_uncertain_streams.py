@@ -160,7 +160,9 @@ def test_a_stream_that_is_interrupted_and_started_again(
 def test_what_is_not_defined_is_refused_before_it_starts(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    rules = KEYED + "\nft(on(_)=true, 5). initiatedAt(f=true, T) :- terminatedAt(on(_)=true, T)."
+    rules = KEYED + (
+        "\nft(on(_)=true, 5). initiatedAt(f(X)=true, T) :- terminatedAt(on(X)=true, T)."
+    )
     given = Folder(tmp_path / "in")
     more: dict[str, Any] = {"checkpoint": tmp_path / "c", "window": 9}
     with pytest.raises(UnsupportedError, match="delayed effects"):

@@ -34,6 +34,17 @@ _COUNTS = 64
 LONGEST_WINDOW = 2**TIME_BITS - 2
 """In units of time: as long as times fit narrow rows."""
 
+_LONGEST_WALK = 2**62
+"""From where times count, as long as they and delays after them fit signed numbers."""
+
+
+def is_walkable_span(first: int, last: int) -> bool:
+    """Can a walk from one point to another count its times?
+
+    It counts them from the first on, in signed numbers, with room for delays after the last.
+    """
+    return last - first < _LONGEST_WALK
+
 
 class KnownTransitions:
     """The words that a lane has met, with their ids, and what is remembered of transitions.

@@ -21,6 +21,7 @@ from cernis.evaluate.sweep.lane_resumption import (
     resumed_lists,
     resumed_walk,
 )
+from cernis.evaluate.sweep.lane_storage import is_walkable_span
 from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.operators.context.query_context import Context
 from cernis.plan.builder import Plan
@@ -97,9 +98,13 @@ class SweepThenColumns(FromScratch):
         """Can the records that have come be walked?
 
         Lists do not know of gaps between windows, in which input fluents are not seen. Numbers that
-        are too large to compute with exactly cannot be held in registers that guards ask for.
+        are too large to compute with exactly cannot be held in registers that guards ask for. Nor
+        may times lie too far apart.
         """
         window = query_input.window
+        first = min(query_input.context.window.start, window.edge)
+        if not is_walkable_span(first, window.query):
+            return False
         if window.forgotten > window.edge and self._plan.listed_input:
             return False
         encoding = query_input.context.encoding
