@@ -99,6 +99,7 @@ REACHED: dict[str, str] = {
     "kernels.sweep.lane_output": "fuzz/test_lanes.py",
     "kernels.sweep.lane_points": "fuzz/test_lanes.py",
     "kernels.sweep.lane_timers": "fuzz/test_lanes.py",
+    "kernels.sweep.list_arrays": "evaluate/sweep/test_list_state.py",
     "kernels.sweep.list_updates": "evaluate/sweep/test_list_state.py",
     "kernels.sweep.lane_conflicts": "evaluate/sweep/test_sweep_then_columns.py",
     "kernels.sweep.past_points": "kernels/sweep/test_lane_arms.py fuzz/test_lanes.py",

@@ -19,7 +19,7 @@ from cernis.kernels.order import stable_order
 from cernis.kernels.sweep import keyed_log, list_updates
 from cernis.kernels.sweep.key_calendar import BUCKETS, NEVER, Calendar, due_keys
 from cernis.kernels.sweep.lane_edges import by_code
-from cernis.kernels.sweep.list_updates import (
+from cernis.kernels.sweep.list_arrays import (
     KeyedRows,
     ListedKeys,
     ListRoom,
