@@ -269,7 +269,7 @@ def test_nothing_that_cannot_hold_is_told() -> None:
     "rules",
     [
         "holdsFor(f=true, I) :- holdsFor(g=true, J), intDurGreater(J, 3, I).",
-        "fi(f=true, f=false, 10).",
+        "ft(f=true, 10). initiatedAt(g=true, T) :- initiatedAt(f=true, T).",
         "0.5::initiatedAt(f=true, T) :- happensAt(a, T).",
     ],
 )

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 import cernis
+from cernis.errors import DataError
 from cernis.program import Program
 from cernis.records import text_records as text_reader
 from cernis.records.gathering import Gathering
@@ -93,12 +94,17 @@ def test_a_compound_field_is_a_term(program: Program) -> None:
     assert 3 not in found
 
 
+def test_a_time_with_a_point_is_a_whole_number_or_an_error(program: Program) -> None:
+    assert rows(read(program, "ping|3|1.0|a")) == rows(read(program, "ping|3|1|a"))
+    with pytest.raises(DataError, match=r"1\.5 is no whole number"):
+        read(program, "ping|3|1|a\nping|3|1.5|a")
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
         ("ping|x|3|a", NO_TIME),
         ("ping|3|soon|a", NO_TIME),
-        ("ping|3|1.0|a", NO_TIME),
         ("ping|3|0x1f|a", NO_TIME),
         ("ping|3||a", NO_TIME),
         ("ping|3|1_0|a", NO_TIME),

@@ -405,7 +405,7 @@ def test_relations_that_are_not_named_are_certain() -> None:
         + """
         initiatedAt(open(X)=true, T) :- happensAt(unlock(X), T).
         ft(open(X)=true, 3) :- grounding(open(X)=true).
-        initiatedAt(both(X)=true, T) :- happensAt(start(open(X)=true), T), holdsAt(on(X)=true, T).
+        initiatedAt(both(X)=true, T) :- happensAt(startI(open(X)=true), T), holdsAt(on(X)=true, T).
     """
     )
     rules = rules.replace("ft(open(X)=true, 3) :- grounding(open(X)=true).", "ft(open(_)=true, 3).")
