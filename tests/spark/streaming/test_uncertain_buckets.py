@@ -6,13 +6,19 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
+from zlib import crc32
 
 import pytest
 
 import cernis
 from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
-from cernis.session.uncertain_session import UncertainSession
+from cernis.session.feed import Feed
+from cernis.session.uncertain_session import UncertainFeed, UncertainSession
 from cernis.spark.streaming import bucket_progress
+from tests.agreement.test_exact_probabilities import EXACT
+from tests.agreement.test_random_uncertain_programs import DECLARED, EDGES, Drawn
+from tests.spark.batch.test_uncertain_stages import NAMES, SPREAD, doubted
+from tests.spark.keyed import PROGRAMS, stream
 from tests.spark.streaming.local_stream import LocalStream, stream_of
 from tests.spark.streaming.test_live_buckets import Workers
 from tests.spark.streaming.test_local_stream import InProcess, arrival, numeral, pieces
@@ -67,6 +73,29 @@ def _deliveries(random: Random, time: int, entity: str, name: str) -> list[str]:
     return lines
 
 
+def drawn_program(seed: int) -> str:
+    """A random program in which no entity asks about another."""
+    drawn = Drawn(seed, cyclic=seed % 2 == 1, static=seed % 4 == 2)
+    rules = "\n".join(line for line in drawn.rules.splitlines() if not line.startswith("some="))
+    return (EXACT if seed % 4 == 0 else DECLARED) + rules + (EDGES if seed % 4 == 3 else "")
+
+
+def drawn_records(random: Random, last: int) -> list[str]:
+    """Records for a random program: late ones, ones that come again, and ones taken back."""
+    lines = []
+    for time in range(1, last):
+        for entity in random.sample(("x", "y", "7", "7.5"), 2):
+            name = random.choice(("a", "b", "c", "near"))
+            value = "true|" if name == "near" else ""
+            rest = f"{time}|{value}{entity}|{name}{time}{entity}"
+            first = time + random.choice((0, 0, 0, 4))
+            lines.append(f"{_chance(random)}{name}|{first}|{rest}")
+            if random.random() < 0.2:
+                sign = random.choice(("", "-"))
+                lines.append(f"{_chance(random)}{sign}{name}|{first + 2}|{rest}")
+    return sorted(lines, key=arrival)
+
+
 def _chance(random: Random) -> str:
     return random.choice(("", "0.9::", "0.7::", "0.5::", "0.3::"))
 
@@ -75,20 +104,42 @@ def as_changes(rows: list[dict[str, Any]]) -> Counter[Change]:
     keys = ("query_time", "change", "fluent", "start", "end")
     return Counter(
         (*(row[key] for key in keys), numeral(row["value"]), *map(numeral, row["args"]),
-         row["probability"] and round(row["probability"], 9))
+         _rounded(row.get("probability")))
         for row in rows
     )  # fmt: skip
 
 
-def in_process(stream: LocalStream) -> InProcess:
-    """A session with the settings of a stream."""
-    session = InProcess(stream)
-    assert stream.likely is not None
-    session.session = UncertainSession(
-        stream.program.plan, stream.likely, stream.window, stream.step, policy=stream.policy,
-        ids=stream.ids,
-    )  # fmt: skip
-    return session
+def _rounded(probability: float | None) -> float | None:
+    """A probability to nine digits; one that lies in between is not left to its last bit."""
+    return None if probability is None else round(probability + 3e-11, 9)
+
+
+class SettlingSession(UncertainSession):
+    """A session that keeps the probabilities that its queries settle, if they are wanted."""
+
+    settled_rows: list[dict[str, Any]]
+
+    def query(self, time: int) -> Feed:
+        feed = super().query(time)
+        assert isinstance(feed, UncertainFeed)
+        if self.chosen.probabilities:
+            self.settled_rows += feed.probabilities().to_pylist()
+        return feed
+
+
+class Process(InProcess):
+    """A session over uncertain records, asked when a stream would be."""
+
+    session: SettlingSession
+
+    def __init__(self, stream: LocalStream) -> None:
+        super().__init__(stream)
+        assert stream.likely is not None
+        self.session = SettlingSession(
+            stream.program.plan, stream.likely, stream.window, stream.step,
+            policy=stream.policy, ids=stream.ids,
+        )  # fmt: skip
+        self.session.settled_rows = []
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -104,7 +155,7 @@ def test_ids_and_whichever_worker_has_which_bucket(
         start=0, tries=Workers(random), policy=random.choice(("early", "early", "partial")),
         ids="id", likely=uncertain_settings(**MEMORIES[seed // 2 % 3]),
     )  # fmt: skip
-    session = in_process(stream)
+    session = Process(stream)
     duplicates = missing = 0
     for batch in [*pieces(records(random, 30), random), ["$clock|60"]]:
         before = stream.batch, stream.state, stream.clock
@@ -120,6 +171,54 @@ def test_ids_and_whichever_worker_has_which_bucket(
     assert missing > 0
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_keys_of_every_kind(name: str, tmp_path: Path) -> None:
+    """Stages exchange courses and demands while workers lose buckets."""
+    random = Random(f"uncertain keys {name}")
+    lines = [f"{doubted(line)}|{_id_of(line)}" for line in stream(PROGRAMS[name], random, 40, True)]
+    rules = PROGRAMS[name].rules
+    own = stream_of(
+        rules, tmp_path, random.choice((8, 30)), random.choice((3, 8)),
+        buckets=3 if name in SPREAD - {"foreign domain"} else 1, start=0, tries=Workers(random),
+        lateness=random.choice((0, 4)), policy=random.choice(("early", "partial")), ids="id",
+        likely=uncertain_settings(memory=3, threshold=0.4),
+    )  # fmt: skip
+    session = Process(own)
+    lines = sorted(lines, key=lambda line: arrival(line) + random.choice((0, 0, 0, 5)))
+    for batch in [*pieces(lines, random), ["$clock|80"]]:
+        before = own.batch, own.state, own.clock
+        changes = as_changes(own.take(batch))
+        if random.random() < 0.3:
+            own.batch, own.state, own.clock = before
+            assert as_changes(own.take(batch)) == changes
+        assert changes == as_changes(session.take(batch)), f"{name}: micro-batch {before[0]}"
+
+
+def _id_of(line: str) -> str:
+    """An id that a record has in common with its retraction."""
+    name, _, *rest = line.split("|")
+    return f"r{crc32('|'.join([name.lstrip('-'), *rest]).encode())}"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_programs_in_buckets(seed: int, tmp_path: Path) -> None:
+    """The feed and the settled probabilities of a session, whichever worker has which bucket."""
+    random = Random(f"drawn workers {seed}")
+    memory = random.choice(({}, {"memory": 2, "durations": {"f": (3, 2), "g": (2, 2)}}))
+    stream = stream_of(
+        drawn_program(seed), tmp_path, random.choice((4, 8, 40)), random.choice((3, 5)),
+        buckets=3, lateness=random.choice((0, 3)), start=0, tries=Workers(random), ids="id",
+        policy=random.choice(("early", "partial", "final")),
+        likely=uncertain_settings(**memory, threshold=0.4, seed=seed, probabilities=True),
+    )  # fmt: skip
+    session = Process(stream)
+    for batch in [*pieces(drawn_records(random, 16), random), ["$clock|30"]]:
+        changes, expected = as_changes(stream.take(batch)), as_changes(session.take(batch))
+        expected += as_changes(session.session.settled_rows)
+        session.session.settled_rows.clear()
+        assert changes == expected, f"seed {seed}: micro-batch {stream.batch}"
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_each_entity_alone(seed: int) -> None:
     """A session over many entities reports of each what a session over that one reports."""
@@ -127,7 +226,7 @@ def test_each_entity_alone(seed: int) -> None:
     program = cernis.load((COMPOSITES, KEYED)[seed % 2] + LEVELS)
     settings: dict[str, Any] = {
         "window": random.choice((9, 40)), "step": random.choice((4, 7)), "start": 0,
-        "ids": "id", "seed": seed, **MEMORIES[seed // 2],
+        "ids": "id", "seed": seed, **MEMORIES[seed // 2 % 3],
     }  # fmt: skip
     lines = records(random, 30)
     everyone = _feed(program, settings, lines)
@@ -137,11 +236,31 @@ def test_each_entity_alone(seed: int) -> None:
     assert len(everyone) > 30
 
 
-def _feed(program: cernis.Program, settings: dict[str, Any], lines: list[str]) -> list[Any]:
+@pytest.mark.parametrize("seed", range(8))
+def test_entities_of_random_programs_alone(seed: int) -> None:
+    """Cyclic or not, static fluents, starts and ends, exact probabilities; steps above windows."""
+    random, program = Random(f"drawn alone {seed}"), cernis.load(drawn_program(seed))
+    memory = random.choice(
+        ({}, {"memory": 2}, {"memory": 2, "durations": {"f": (3, 2), "g": (2, 2)}})
+    )
+    settings: dict[str, Any] = {
+        "window": random.choice((3, 8, 40)), "step": random.choice((3, 5)), "start": 0,
+        "ids": "id", "seed": seed, "threshold": 0.4, **memory,
+    }  # fmt: skip
+    lines = drawn_records(random, 16)
+    everyone = _feed(program, settings, lines, 25)
+    for entity in ("x", "y", "7", "7.5"):
+        alone = _feed(program, settings, [line for line in lines if f"|{entity}|" in line], 25)
+        assert _of(alone, entity) == _of(everyone, entity), f"seed {seed}: {entity}"
+
+
+def _feed(
+    program: cernis.Program, settings: dict[str, Any], lines: list[str], last: int = 50
+) -> list[Any]:
     session = program.uncertain_session(**settings)
     rows: list[Any] = []
     step = settings["step"]
-    for time in range(step, 50, step):
+    for time in range(step, last, step):
         session.insert([line for line in lines if time - step < arrival(line) <= time])
         feed = session.query(time)
         rows += [*feed.table().to_pylist(), *feed.probabilities().to_pylist()]  # type: ignore[attr-defined]

@@ -4,6 +4,10 @@ Some literals carry only part of the key of a stage. An input that carries the w
 buckets need their rows, so the readers of that input send a demand to the buckets that have these
 rows. A demand lasts as long as the record that made it may count: until every query to come has
 forgotten its last point.
+
+A credible interval may go on after the last record that made it likely. So where rules are about
+whole intervals, a demand that the record of an uncertain fluent has made lasts as long as the
+stream, as the memory of possible starts of its pair does.
 """
 
 from __future__ import annotations
@@ -14,8 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from cernis.check.model import Relation
 from cernis.kernels.array_types import Integers
 from cernis.plan.properties.routes import Ask, Demand
+from cernis.plan.properties.uncertain_relations import made_of_intervals, uncertain_relations
 from cernis.records.record_columns import (
     Column,
     RecordColumns,
@@ -34,6 +40,7 @@ from cernis.spark.exchange.exchange_rows import Kind as Blob
 from cernis.spark.exchange.exchange_rows import Row
 from cernis.spark.exchange.pack import arguments_at, row_keys
 from cernis.spark.exchange.sending import equal_rows
+from cernis.tables.interval_tables import INFINITY
 
 
 @dataclass(slots=True)
@@ -68,11 +75,14 @@ def demand_rows(records: Records, job: Job) -> Iterator[Row]:
     Only rows that stages derive are demanded: input that carries part of a key goes to all buckets.
     """
     routes = job.loaded.plan.stream_routes
+    lasting = _lasting_drivers(job) if routes.asks else frozenset()
     demanded: dict[Demand, list[DemandedRows]] = {}
     for form, part in records.relations.items():
         for ask in routes.asks:
             if ask.driver == form.relation and ask.demand.home in routes.owned:
-                demanded.setdefault(ask.demand, []).append(_demanded_by(part, ask, job.buckets))
+                demanded.setdefault(ask.demand, []).append(
+                    _demanded_by(part, ask, job.buckets, lasting)
+                )
     for demand, parts in demanded.items():
         whole = together(parts).once()
         hashed = [whole.columns[position] for position in demand.hashed]
@@ -82,9 +92,21 @@ def demand_rows(records: Records, job: Job) -> Iterator[Row]:
             yield Row(bucket, demand.home, Blob.DEMAND, content)
 
 
-def _demanded_by(part: RecordColumns, ask: Ask, buckets: int) -> DemandedRows:
+def _lasting_drivers(job: Job) -> frozenset[Relation]:
+    """The fluents of the input whose credible intervals rules may read after all their records."""
+    plan, likely = job.loaded.plan, job.likely
+    if likely is None or not made_of_intervals(plan):
+        return frozenset()
+    return plan.uncertainties.of(uncertain_relations(plan, likely.uncertain)).fluents
+
+
+def _demanded_by(
+    part: RecordColumns, ask: Ask, buckets: int, lasting: frozenset[Relation]
+) -> DemandedRows:
     targets = Spread(buckets).of(arguments_at(part, ask.key), len(part))
     until = part.times[2] if part.form.kind is RecordKind.INTERVAL else part.times[1]
+    if ask.driver in lasting:
+        until = np.full(len(part), INFINITY)
     return DemandedRows(ask.demand, arguments_at(part, ask.positions), targets, until)
 
 
