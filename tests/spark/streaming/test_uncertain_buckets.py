@@ -14,6 +14,7 @@ import cernis
 from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
 from cernis.session.feed import Feed
 from cernis.session.uncertain_session import UncertainFeed, UncertainSession
+from cernis.spark.batch.uncertain_stages import may_be_apart_on_streams
 from cernis.spark.streaming import bucket_progress
 from tests.agreement.test_exact_probabilities import EXACT
 from tests.agreement.test_random_uncertain_programs import DECLARED, EDGES, Drawn
@@ -175,11 +176,14 @@ def test_ids_and_whichever_worker_has_which_bucket(
 def test_keys_of_every_kind(name: str, tmp_path: Path) -> None:
     """Stages exchange courses and demands while workers lose buckets."""
     random = Random(f"uncertain keys {name}")
-    lines = [f"{doubted(line)}|{_id_of(line)}" for line in stream(PROGRAMS[name], random, 40, True)]
+    lines = stream(PROGRAMS[name], random, 40, retractions=True)
+    # A retraction needs no probability: it is known by its id.
+    lines = [f"{line if line.startswith('-') else doubted(line)}|{_id_of(line)}" for line in lines]
     rules = PROGRAMS[name].rules
     own = stream_of(
         rules, tmp_path, random.choice((8, 30)), random.choice((3, 8)),
-        buckets=3 if name in SPREAD - {"foreign domain"} else 1, start=0, tries=Workers(random),
+        buckets=3 if name in SPREAD - {"foreign domain", "pairs"} else 1, start=0,
+        tries=Workers(random),
         lateness=random.choice((0, 4)), policy=random.choice(("early", "partial")), ids="id",
         likely=uncertain_settings(memory=3, threshold=0.4),
     )  # fmt: skip
@@ -192,6 +196,52 @@ def test_keys_of_every_kind(name: str, tmp_path: Path) -> None:
             own.batch, own.state, own.clock = before
             assert as_changes(own.take(batch)) == changes
         assert changes == as_changes(session.take(batch)), f"{name}: micro-batch {before[0]}"
+
+
+def test_credible_intervals_that_are_demanded_are_not_read_in_buckets(tmp_path: Path) -> None:
+    """What made an interval credible may lie before the window in which it is demanded."""
+    likely = uncertain_settings(threshold=0.4)
+    apart = {
+        name: may_be_apart_on_streams(cernis.load(PROGRAMS[name].rules).plan, likely)
+        for name in ("one", "pairs", "only pairs", "open head", "conflicts", "points")
+    }
+    assert [name for name, is_apart in apart.items() if not is_apart] == ["pairs"]
+    own = stream_of(PROGRAMS["pairs"].rules, tmp_path, 8, 4, buckets=1, start=0, likely=likely)
+    changes = [
+        row
+        for batch in (["0.9::win|5|5|zoe", "$clock|10"], ["0.8::lose|20|20|zoe", "$clock|38"],
+                      ["near|40|40|50|true|ann|zoe", "$clock|43"])
+        for row in own.take(batch)
+    ]  # fmt: skip
+    assert [row["start"] for row in changes if row["fluent"] == "both"] == [37]
+
+
+DEMANDED = """
+    initiatedAt(on(X)=true, T) :- happensAt(win(X), T).
+    happy(X)=true iff on(X)=true.
+    happensAt(party(X), T) :- happensAt(start(happy(X)=true), T).
+    holdsFor(both(X, Y)=true, I) :-
+        holdsFor(near(X, Y)=true, N), holdsFor(happy(X)=true, A), holdsFor(happy(Y)=true, B),
+        intersect_all([N, A, B], I).
+"""
+
+
+@pytest.mark.parametrize("buckets", [1, 3])
+def test_what_a_credible_interval_demands_comes_after_its_records(
+    buckets: int, tmp_path: Path
+) -> None:
+    """The interval of `near` goes on for some time after its record, and the window, have gone."""
+    likely = uncertain_settings(threshold=0.4)
+    own = stream_of(DEMANDED, tmp_path, 6, 3, buckets=buckets, start=0, likely=likely)
+    assert may_be_apart_on_streams(own.program.plan, likely)
+    session = Process(own)
+    ends = set()
+    for batch in (["0.9::win|1|1|zoe", "0.9::win|2|2|ann", "0.9::near|3|3|33|true|ann|zoe"],
+                  ["$clock|16"], ["$clock|34"], ["$clock|48"], ["$clock|90"]):  # fmt: skip
+        changes = own.take(batch)
+        assert as_changes(changes) == as_changes(session.take(batch))
+        ends |= {row["end"] or 0 for row in changes if row["fluent"] == "both"}
+    assert max(ends) > 50
 
 
 def _id_of(line: str) -> str:

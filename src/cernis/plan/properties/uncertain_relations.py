@@ -158,5 +158,25 @@ def needs_formulas(plan: Plan, routes: Routes, uncertain: UncertainRelations) ->
     return False
 
 
+def needs_histories(plan: Plan, routes: Routes, uncertain: UncertainRelations) -> bool:
+    """Does a stage read credible intervals of fluents of which it gets rows only on demand?
+
+    The credible intervals of a pair follow from its whole course. A stage of a stream that demands
+    a pair gets its course from the window on, as of when it is demanded.
+    """
+    by_intervals = made_of_intervals(plan)
+    for stage in plan.stages:
+        demanded = {
+            relation for relation, deliveries in routes.onward.items()
+            if any(each.step == stage.number and each.demands for each in deliveries)
+        }  # fmt: skip
+        for definition in (own for stratum in stage.strata for own in stratum.definitions):
+            if definition.relation in by_intervals:
+                parts = SpokenRelations.of(definition.rules).fluents
+                if parts & demanded & uncertain.fluents:
+                    return True
+    return False
+
+
 def _relations(stratum: Stratum, kind: str) -> set[Relation]:
     return {own.relation for own in stratum.definitions if own.kind == kind}

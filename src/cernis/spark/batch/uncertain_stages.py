@@ -9,7 +9,11 @@ from cernis.check.model import Relation
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.plan.builder import Plan
 from cernis.plan.properties.routes import Routes
-from cernis.plan.properties.uncertain_relations import needs_formulas, uncertain_relations
+from cernis.plan.properties.uncertain_relations import (
+    needs_formulas,
+    needs_histories,
+    uncertain_relations,
+)
 from cernis.records.record_columns import Records
 from cernis.session.settings import Settings
 from cernis.spark.exchange.batch_job import Job, Survey, job_of
@@ -27,6 +31,14 @@ IN_ONE_PARTITION: Final = (
 def may_be_apart(plan: Plan, routes: Routes, uncertain: Iterable[Relation]) -> bool:
     """Can stages be evaluated apart, if records of these relations of the input are uncertain?"""
     return not needs_formulas(plan, routes, plan.uncertainties.of(uncertain))
+
+
+def may_be_apart_on_streams(plan: Plan, likely: UncertainSettings) -> bool:
+    """Can stages of a stream be evaluated apart, with the input that may be uncertain?"""
+    routes, uncertain = plan.stream_routes, uncertain_relations(plan, likely.uncertain)
+    if not may_be_apart(plan, routes, uncertain):
+        return False
+    return not needs_histories(plan, routes, plan.uncertainties.of(uncertain))
 
 
 def must_be_in_one_stage(

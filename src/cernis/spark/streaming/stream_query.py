@@ -30,7 +30,6 @@ from cernis.explain.traces.traced_rules import traced
 from cernis.plan.builder import Plan, make_plan
 from cernis.plan.properties.definition_diff import fact_digests
 from cernis.plan.properties.foreign_domains import foreign_domains
-from cernis.plan.properties.uncertain_relations import uncertain_relations
 from cernis.program import Program
 from cernis.records.mapping import Mappings, read_mappings, read_names
 from cernis.records.record_columns import RecordColumns, SetAside
@@ -39,7 +38,7 @@ from cernis.session.feed import FEED, POLICIES
 from cernis.session.settings import Length, Point, Settings, length, settings
 from cernis.session.uncertain_session import UncertainSession
 from cernis.spark.batch.batch_run import program_with_facts
-from cernis.spark.batch.uncertain_stages import may_be_apart
+from cernis.spark.batch.uncertain_stages import may_be_apart_on_streams
 from cernis.spark.exchange.batch_job import Job, job_of, plan_in_zone
 from cernis.spark.exchange.blobs import loads, unpacked_records
 from cernis.spark.exchange.exchange_rows import DDL, LAST, Kind, Row, batches
@@ -250,9 +249,7 @@ def _buckets(
                             f"partitions={wanted}")  # fmt: skip
         return 1
     routes = plan.stream_routes
-    if how.likely is not None and not may_be_apart(
-        plan, routes, uncertain_relations(plan, how.likely.uncertain)
-    ):
+    if how.likely is not None and not may_be_apart_on_streams(plan, how.likely):
         return 1
     if foreign_domains(plan, routes) or not routes.owned:
         return 1
