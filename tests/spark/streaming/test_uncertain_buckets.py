@@ -223,6 +223,7 @@ DEMANDED = """
     holdsFor(both(X, Y)=true, I) :-
         holdsFor(near(X, Y)=true, N), holdsFor(happy(X)=true, A), holdsFor(happy(Y)=true, B),
         intersect_all([N, A, B], I).
+    happensAt(parted(X, Y), T) :- happensAt(end(both(X, Y)=true), T).
 """
 
 
