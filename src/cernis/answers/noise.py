@@ -1,4 +1,4 @@
-"""Noise, to see how rules stand it: confidences of records, and records of what never happened.
+"""Noise, to see what rules still recognise: confidences, and records of what never happened.
 
 All of it is drawn from generators that the caller seeds.
 """

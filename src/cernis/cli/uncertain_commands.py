@@ -51,7 +51,9 @@ Uncertain: TypeAlias = Annotated[
 ]
 Memory: TypeAlias = Annotated[
     int | None,
-    typer.Option(help="Find intervals point by point, remembering so many starts of each."),
+    typer.Option(
+        help="Find intervals point by point, with at most this many possible starts for each pair."
+    ),
 ]
 Probabilities: TypeAlias = Annotated[
     bool, typer.Option("--probabilities", help="Give the probability at each point, too.")
@@ -67,7 +69,7 @@ MeanChange: TypeAlias = Annotated[
     float | None,
     typer.Option(
         "--mean-change",
-        help="Tell an interval again when its mean has moved by more than this; 0.05 if none.",
+        help="Report an interval again when its mean has moved by more than this; 0.05 if none.",
     ),
 ]
 Seed: TypeAlias = Annotated[int, typer.Option(help="The seed of whatever is left to chance.")]
@@ -284,7 +286,7 @@ def noise(
     ] = 10_000.0,
     seed: Seed = 0,
 ) -> None:
-    """Make records uncertain, to see how rules stand it."""
+    """Make records uncertain, to see what rules still recognise."""
     from cernis.answers.noisy_text import Noise, with_noise
 
     try:

@@ -114,7 +114,10 @@ def _goals(part: Pattern) -> tuple[Term, ...]:
     return conjuncts(part.term.args[0])
 
 
-_ACTION = "let the reader of the answers act: of `cernis run`, or of a sink of `cernis stream`"
+_ACTION = (
+    "let the program that reads the answers act: after `cernis run`, "
+    "or as a sink of `cernis stream`"
+)
 
 _RULE_ALONE = (
     "write it as a rule of its own; rules do not change rules, as with ins_event_rule: change the "
