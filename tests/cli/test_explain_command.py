@@ -55,7 +55,7 @@ def test_depth_folds() -> None:
         (["crhis"], 1, "no record and no fact names crhis; there are chris"),
         (["chris", "--from", "1", "--to", "2"], 1, "nothing that rules define held or happened"),
         (["rich(chris)", "--depth", "-1"], 2, "-1 is not in the range"),
-        (["rich(chris)", "--input", "none.txt"], 1, "none.txt: there is no such file"),
+        (["rich(chris)", "--input", "none.txt"], 2, "none.txt: there is no such file"),
         (["rich(chris)", "--checkpoint", "none"], 1, "there is no checkpoint of a stream in"),
     ],
 )

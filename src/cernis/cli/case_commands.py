@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cernis.cli.console import is_coloured, say, stop
+from cernis.cli.input_arguments import input_option
 from cernis.cli.program_arguments import (
     Columns,
     Config,
@@ -124,7 +125,7 @@ def generate_test(
     rules: Rules,
     inputs: Annotated[
         list[Path],
-        typer.Option("--input", "-i", metavar="FILE", readable=False, help="Records."),
+        input_option("Records: files, folders, or patterns."),
     ],
     entities: Annotated[
         list[str] | None,
@@ -150,14 +151,11 @@ def generate_test(
     ] = None,
 ) -> None:
     """Cut a test out of records: those that matter to an entity, and what came of them."""
-    from cernis.records.record_sources import see
     from cernis.session.settings import point, settings
     from cernis.testing.generated_cases import CaseCut, CaseHeading, generated_case
 
     program = load_program(rules, facts, dialect)
     try:
-        for file in inputs:
-            see(file)
         chosen = settings(window, step, start, scale=program.time_scale)
         first_point, last_point = (
             None if text is None else point(text, option, program.time_scale)

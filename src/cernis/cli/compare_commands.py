@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cernis.cli.console import say, stop
+from cernis.cli.input_arguments import input_option
 from cernis.cli.option_groups import takes
 from cernis.cli.program_arguments import ColumnOptions, Dialect, Facts, Rules, load_program
 from cernis.cli.run_command import Engine
@@ -51,9 +52,7 @@ class RunBounds:
         return settings(self.window, self.step, self.start, self.end, scale=program.time_scale)
 
 
-Inputs = Annotated[
-    list[Path], typer.Option("--input", "-i", metavar="FILE", readable=False, help="Records.")
-]
+Inputs = Annotated[list[Path], input_option("Records: files, folders, or patterns.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,12 +136,9 @@ def _compared(old: Program, new: Program, options: DiffOptions) -> ProgramDiffer
 
 def _evaluation(options: DiffOptions, on_spark: bool) -> Evaluation:
     from cernis.compare.version_runs import in_process
-    from cernis.records.record_sources import see
 
     if on_spark:
         return _spark_evaluation(options)
-    for file in options.inputs:
-        see(file)
     return in_process(options.inputs, options.bounds.columns.mapping)
 
 
@@ -217,14 +213,11 @@ def vary(options: VaryOptions) -> None:
     from cernis.compare.variations import vary as varied
     from cernis.compare.varied_facts import read_varied_fact
     from cernis.compare.version_runs import in_process
-    from cernis.records.record_sources import see
 
     if options.output is not None and options.output.suffix not in (".html", ".svg"):
         stop(f"{options.output} must end in .html or .svg", 2)
     program = load_program(options.rules, options.facts, options.dialect)
     try:
-        for file in options.inputs:
-            see(file)
         facts = [read_varied_fact(text, program.checked) for text in options.varied]
         evaluate = in_process(options.inputs, options.bounds.columns.mapping)
         variation = varied(program.checked, facts, evaluate, options.bounds.settings(program))

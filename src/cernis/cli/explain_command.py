@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cernis.cli.console import is_coloured, say, stop
+from cernis.cli.input_arguments import input_option
 from cernis.cli.program_arguments import (
     Columns,
     Config,
@@ -44,7 +45,7 @@ def explain(
     ],
     inputs: Annotated[
         list[Path],
-        typer.Option("--input", "-i", metavar="FILE", readable=False, help="Records."),
+        input_option("Records: files, folders, or patterns."),
     ] = [],  # noqa: B006 - the command line makes a new one for each call
     time: Annotated[
         str | None, typer.Option("--at", metavar="TIME", help="When; else when it last held.")

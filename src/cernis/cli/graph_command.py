@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cernis.cli.console import say, stop
+from cernis.cli.input_arguments import input_option
 from cernis.cli.option_groups import takes
 from cernis.cli.program_arguments import ColumnOptions, Dialect, Facts, Rules, load_program
 from cernis.errors import DataError
@@ -39,10 +40,7 @@ class GraphOptions:
     inputs: Annotated[bool, typer.Option(help="Draw the input too.")] = True
     records: Annotated[
         list[Path],
-        typer.Option(
-            "--input", "-i", metavar="FILE", readable=False,
-            help="Records: a page then shows what there was, and what rules cost.",
-        ),
+        input_option("Records: a page then shows what there was, and what rules cost."),
     ] = field(default_factory=list)  # fmt: skip
     window: Annotated[str | None, typer.Option(help="How far back a query sees.")] = None
     step: Annotated[str | None, typer.Option(help="The time from query to query.")] = None

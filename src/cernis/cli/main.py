@@ -19,6 +19,7 @@ from cernis.cli.compare_commands import diff, vary
 from cernis.cli.console import accept_any_character, drop, is_coloured, say, say_warnings, stop
 from cernis.cli.explain_command import explain
 from cernis.cli.graph_command import graph
+from cernis.cli.input_arguments import input_option
 from cernis.cli.program_arguments import (
     Columns,
     Config,
@@ -205,9 +206,7 @@ def plan(
     ] = False,
     inputs: Annotated[
         list[Path],
-        typer.Option(
-            "--input", "-i", metavar="FILE", readable=False, help="Records, for --analyze."
-        ),
+        input_option("Records, for --analyze."),
     ] = [],  # noqa: B006 - as above
     window: Annotated[str | None, typer.Option(help="How far back a query sees.")] = None,
     step: Annotated[str | None, typer.Option(help="The time from query to query.")] = None,

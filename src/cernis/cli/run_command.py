@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from cernis.cli.console import say, stop
+from cernis.cli.input_arguments import files_of
 from cernis.cli.option_groups import takes
 from cernis.cli.program_arguments import (
     ColumnOptions,
@@ -84,14 +85,6 @@ class Engine(StrEnum):
     AUTO = "auto"
     SPARK = "spark"
     LOCAL = "local"
-
-
-def files_of(inputs: list[Path]) -> list[Path]:
-    """The files that paths, folders and patterns name; a pipe stays what it is."""
-    from cernis.records.record_sources import STANDARD_INPUT, input_files
-
-    named = [path for path in inputs if str(path) != STANDARD_INPUT]
-    return [*input_files(named), *(path for path in inputs if path not in named)]
 
 
 def _file(*names: str, help: str, metavar: str = "FILE") -> Any:

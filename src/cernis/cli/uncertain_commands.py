@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 import typer
 
 from cernis.cli.console import say, stop
+from cernis.cli.input_arguments import input_option
 from cernis.cli.program_arguments import (
     Columns,
     Config,
@@ -78,10 +79,7 @@ MaybeSeed: TypeAlias = Annotated[
 ]
 Inputs: TypeAlias = Annotated[
     list[Path],
-    typer.Option(
-        "--input", "-i", metavar="FILE", readable=False,
-        help="Records: text, Parquet, JSON lines or CSV.",
-    ),
+    input_option("Records: text, Parquet, JSON lines or CSV; files, folders, or patterns."),
 ]  # fmt: skip
 Output: TypeAlias = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Else it is printed.")
