@@ -205,12 +205,7 @@ class Computation(ABC, Generic[Outcome]):
         positions: pa.Table | None = None, areas: str | Path | Mapping[str, Any] | None = None,
         causes: bool | None = None, explain: Iterable[str] = (),
     ) -> Path:  # fmt: skip
-        """Write a page for a browser into a file of the driver: a timeline of all intervals.
-
-        The whole result comes into this process for it. So do the events of the input, which are
-        read once more; if they are more than a million, only where `events` is true. Without them
-        there are no causes either. The options are those of a result in process.
-        """
+        """Write a page for a browser, as `ResultFrames.report` says."""
         result = self.collect()
         shown = result.summary.used <= MOST_SHOWN if events is None else events
         if shown:
