@@ -164,3 +164,17 @@ def test_every_match_of_a_random_pattern_has_its_rows(seed: int) -> None:
         start = row["occurrence"] if row["start"] is None else row["start"]
         key = (row["event"], *row["args"], start, row["occurrence"])
         assert key in named, f"seed {seed}: {row}"
+
+
+def test_a_condition_may_compute_with_what_two_pairs_bind() -> None:
+    """The edge of one pair leaves the angle of the other open, which the condition needs."""
+    program = cernis.load("""
+        turned(A, B, D) :- D is abs(A - B).
+        initiatedAt(angle(X)=A, T) :- happensAt(turn(X, A), T).
+        holdsFor(alike(X, Y)=true, I) :- holdsFor(angle(X)=A, I1), holdsFor(angle(Y)=B, I2),
+            X @< Y, turned(A, B, D), D =< 10, intersect_all([I1, I2], I).
+        """)
+    result = program.run(["turn|1|1|a|30", "turn|4|4|b|35", "turn|9|9|b|90"])
+    rows = [row for row in result.provenance().to_pylist() if row["name"] == "alike"]
+    assert {(row["role"], row["occurrence"]) for row in rows} >= {("began", 4), ("ended", 9)}
+    assert "holdsFor(alike(a, b)=true, [(5,10)])." in result.text()

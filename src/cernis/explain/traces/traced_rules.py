@@ -490,8 +490,18 @@ def _is_bound(term: Term, bound: set[str]) -> bool:
 
 
 def _solvable(rule: StaticRule, bound: set[str]) -> Iterator[Condition]:
-    """The conditions that a pair of the body gives what they need, with what they bind in turn."""
-    waiting = [each for each in rule.body if isinstance(each, Condition) and not each.negated]
+    """The conditions that a pair of the body gives what they need, with what they bind in turn.
+
+    What another pair of the body binds may be what a condition computes with: without that pair,
+    it cannot be decided.
+    """
+    pairs = (each for each in rule.body if isinstance(each, HoldsFor))
+    by_pairs = {name for each in pairs for name in _pair_names(each.pair)} - bound
+    waiting = [
+        each for each in rule.body
+        if isinstance(each, Condition) and not each.negated
+        and not by_pairs & {variable.name for variable in variables(each.goal)}
+    ]  # fmt: skip
     while True:
         ready = [each for each in waiting if _is_solvable(each.goal, bound)]
         if not ready:
@@ -500,6 +510,11 @@ def _solvable(rule: StaticRule, bound: set[str]) -> Iterator[Condition]:
             waiting.remove(each)
             bound |= {variable.name for variable in variables(each.goal)}
             yield each
+
+
+def _pair_names(pair: Pair) -> Iterator[str]:
+    for term in (*pair.args, pair.value):
+        yield from (variable.name for variable in variables(term))
 
 
 def _is_solvable(goal: Term, bound: set[str]) -> bool:
