@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cernis.kernels import compile as compiling
+from cernis.kernels.inertia.points import UNTIL_DUE
 from cernis.kernels.state_chances import (
     MOST_STATES,
     NO_ROOM,
@@ -44,7 +45,7 @@ def carried(
         ),
         EffectBits(
             np.zeros(1, np.int64), np.zeros(1, np.int64), np.full((1, 1), 10),
-            np.full((1, 1), OFF), np.zeros((1, 1), np.int64), np.array([postponable]),
+            np.full((1, 1), OFF), np.zeros((1, 1), np.int64), np.full((1, 1), postponable),
             np.array([ON | OFF]), ON | OFF,
         ),
         2, last, 1, 1, np.empty(2 * most, np.int64), np.empty((2 * most, 1), np.int64),
@@ -76,6 +77,11 @@ def test_vectors(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "PLAIN_ROWS", 0 if compiled else 1 << 40)
     assert carried(SURE, 20)[1] == [(3, 0, 1.0), (13, 0, 0.0), (13, 1, 1.0)]
     assert carried(SURE, 20, postponable=1)[1] == [(3, 0, 1.0), (17, 0, 0.0), (17, 1, 1.0)]
+    again = [(2, [(ON, 0, 1.0)]), (12, [(ON, 0, 1.0)])]
+    # By the rule `break` both values of 12 lose, and the initiation has its effect at 22.
+    assert carried(again, 30, postponable=1)[1] == [(3, 0, 1.0), (13, 0, 0.0), (23, 1, 1.0)]
+    late = carried(again, 30, postponable=UNTIL_DUE)[1]
+    assert late == [(3, 0, 1.0), (23, 0, 0.0), (23, 1, 1.0)]
     broken = [*SURE, (8, [(0, ON, 1.0)])]
     assert carried(broken, 20)[1] == [(3, 0, 1.0), (9, 0, 0.0)]
     doubtful = [(2, [(ON, 0, 0.5), (0, 0, 0.5)]), (4, [(ON, 0, 0.4), (0, 0, 0.6)])]

@@ -433,8 +433,10 @@ class Run:
         if self.dialect != "rtec":
             return True
         kinds = {("initiatedAt", 2), ("terminatedAt", 2), ("initially", 1), ("grounding", 1)}
-        heads = [clause.head for clause in self.clauses if functor(clause.head) in kinds]
+        effects = {("fi", 3), ("ft", 2)}
+        heads = [clause.head for clause in self.clauses if functor(clause.head) in kinds | effects]
         named = [children(head)[0] for head in heads]
+        named += [children(head)[1] for head in heads if functor(head) == ("fi", 3)]
         return any(
             _fluent(own) == _fluent(pair) and children(own)[1] == children(pair)[1]
             for own in named

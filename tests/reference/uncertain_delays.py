@@ -47,9 +47,6 @@ class Delays:
                 asked = functor(term) in (("initiatedAt", 2), ("terminatedAt", 2))
                 if asked and functor(_fluent(children(term)[0])) in delayed:
                     raise UnsupportedError("changes of a fluent with delayed effects")
-        postponed = any(functor(clause.head) == ("p", 1) for clause in self.run.clauses)
-        if self.run.dialect == "rtec" and postponed:
-            raise UnsupportedError("p in the dialect rtec")
 
     def _heads(self) -> list[Term]:
         kinds = (("fi", 3), ("ft", 2))
@@ -143,7 +140,11 @@ class Delays:
         run, (held, begun) = self.run, state
         initiated = run._initiated(world, instance)
         terminated: set[Term] = set()
+        # In the dialect rtec, an initiation by rules at the very point postpones an effect.
+        postponing = set(initiated) if run.dialect == "rtec" else set[Term]()
         for cause, point in begun:
+            if cause in postponing and self._postponable(cause):
+                continue
             for delay, initiates, changed in self._effects(cause):
                 if point + delay == run.now:
                     (initiated if initiates else terminated).add(changed)

@@ -8,6 +8,7 @@ those in which something else has been under way since another point.
 
 Each effect ends the value that it is of: it terminates it, or initiates a value that ends others.
 So one initiation of a value counts: the first, or the last one where initiations postpone effects.
+In the dialect rtec an effect is postponed by what rules initiate at its very point, too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from cernis.kernels.array_types import Floats, Integers, Matrix
 from cernis.kernels.compile import FEW_ROWS, kernel, part
+from cernis.kernels.inertia.points import UNTIL_DUE
 
 NOT_BEGUN: Final = -(1 << 62)
 """Since when a value is under way that is not."""
@@ -56,6 +58,8 @@ class EffectBits(NamedTuple):
     """The effects of slots, which are values that have effects: a row for each line of instances.
 
     `ending` are the values that end others; `allowed` those that each instance may have.
+    Initiations postpone an effect if `postponable` is not 0; if it is `UNTIL_DUE`, one at the very
+    point of the effect does so, too.
     """
 
     lines: Integers
@@ -63,7 +67,7 @@ class EffectBits(NamedTuple):
     delays: Matrix
     initiates: Matrix
     terminates: Matrix
-    postponable: Integers
+    postponable: Matrix
     allowed: Integers
     ending: int
 
@@ -101,6 +105,37 @@ def _next_time(
             if since != NOT_BEGUN and effects.delays[line, slot] > 0:
                 earliest = min(earliest, since + effects.delays[line, slot])
     return earliest
+
+
+@part
+def _due_effects(
+    onsets: Matrix, state: int, line: int, time: int, effects: EffectBits
+) -> tuple[int, int, int]:
+    """What the effects that are due in a state initiate and terminate.
+
+    Those that an initiation at their very point postpones are left out: their slots, as bits.
+    """
+    initiated, terminated, late = 0, 0, 0
+    for slot in range(len(effects.sources)):
+        since = onsets[state, slot]
+        if since != NOT_BEGUN and since + effects.delays[line, slot] == time:
+            if effects.postponable[line, slot] == UNTIL_DUE:
+                late |= 1 << slot
+            else:
+                initiated |= int(effects.initiates[line, slot])
+                terminated |= int(effects.terminates[line, slot])
+    return initiated, terminated, late
+
+
+@part
+def _late_effects(late: int, by_rules: int, line: int, effects: EffectBits) -> tuple[int, int]:
+    """What those slots initiate and terminate whose values no rule initiates at the point."""
+    initiated, terminated = 0, 0
+    for slot in range(len(effects.sources)):
+        if late >> slot & 1 and not (by_rules >> effects.sources[slot]) & 1:
+            initiated |= int(effects.initiates[line, slot])
+            terminated |= int(effects.terminates[line, slot])
+    return initiated, terminated
 
 
 @part
@@ -146,7 +181,7 @@ def _enter(
 
 @kernel(
     "(integers integers integers integers integers floats) (integers integers matrix floats) "
-    "(integers integers matrix matrix matrix integers integers integer) "
+    "(integers integers matrix matrix matrix matrix integers integer) "
     "integer integer integer integer "
     "writable-integers writable-matrix writable-floats writable-floats "
     "(writable-integers writable-integers writable-integers writable-floats) "
@@ -203,12 +238,7 @@ def carry_states(
             for edge in range(2 * values):
                 changed[edge] = 0.0
             for state in range(first, first + size):
-                fired, ended = 0, 0
-                for slot in range(len(effects.sources)):
-                    since = onsets[state, slot]
-                    if since != NOT_BEGUN and since + effects.delays[line, slot] == time:
-                        fired |= int(effects.initiates[line, slot])
-                        ended |= int(effects.terminates[line, slot])
+                fired, ended, late = _due_effects(onsets, state, line, time, effects)
                 low, high = 0, 1
                 if has_point:
                     low = int(points.world_offsets[point])
@@ -219,6 +249,10 @@ def carry_states(
                         initiated = fired | int(points.initiated[world])
                         terminated = ended | int(points.terminated[world])
                         chance *= points.chances[world]
+                    if late:
+                        by_rules = int(points.initiated[world]) if has_point else 0
+                        more, others = _late_effects(late, by_rules, line, effects)
+                        initiated, terminated = initiated | more, terminated | others
                     if new >= most:
                         return TOO_MANY - instance, 0
                     place = other + new
@@ -238,7 +272,7 @@ def carry_states(
                             since = NOT_BEGUN
                         begins = (initiated & allowed) >> source & 1
                         if begins and effects.delays[line, slot] > 0 and (
-                            since == NOT_BEGUN or effects.postponable[slot]
+                            since == NOT_BEGUN or effects.postponable[line, slot]
                         ):  # fmt: skip
                             since = time
                         onsets[place, slot] = since

@@ -18,7 +18,7 @@ from cernis.session.saved.saved_values import plain_relation, relation_of
 from cernis.session.saved.tree_shapes import Integers, Listed, Shape, Table, Whole, offsets_fit
 from cernis.tables.domains import Domain
 
-_TABLES: Final = ("delays", "initiates", "terminates")
+_TABLES: Final = ("delays", "initiates", "terminates", "postponable")
 
 
 def plain_delays(runs: Mapping[Relation, DelayedRun], writer: ColumnWriter) -> Tree:
@@ -98,7 +98,7 @@ def _run_fits(tree: Tree) -> str | None:
         return f"{tree['relation'][0]} has another number of arguments"
     if any(len(each["rows"]) != count for each in tree["arguments"]):
         return "its columns have different lengths"
-    if not slots or len(tree["sources"]["rows"]) != slots or len(effects["postponable"]) != slots:
+    if not slots or len(tree["sources"]["rows"]) != slots:
         return "it has not one delay for each value that has effects"
     if not _are_within(effects["sources"], values):
         return "an effect is of a value that it does not know"

@@ -32,7 +32,7 @@ from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.circuit_values import MOST_TOGETHER
 from cernis.kernels.hashing import Numbering
 from cernis.kernels.inertia.delays import Effects
-from cernis.kernels.inertia.points import NO_ACTION, NO_POINT, UNTIL_DUE
+from cernis.kernels.inertia.points import NO_ACTION, NO_POINT
 from cernis.kernels.order import stable_order
 from cernis.kernels.state_chances import (
     MOST_STATES,
@@ -230,33 +230,32 @@ class _Preparation:
         self, arguments: list[Array], values: Integers, count: int
     ) -> tuple[EffectBits, int]:
         """The effects as bits; and since when what holds initially is under way."""
-        heads, delays = self._heads, self._definition.delays
-        if moved_alike(delays, arguments, heads.domains, self._context) is not None:
-            raise UnsupportedError(
-                f"{self._name}: that initiations postpone the effects of some instances and not of "
-                "others is not defined over uncertain records"
-            )
-        effects = effects_of(
-            delays, arguments, heads.domains, heads.value_codes, self._definition.groundings,
-            self._context,
-        )  # fmt: skip
-        slots = np.flatnonzero(effects.slots)
-        slots = slots[np.argsort(effects.slots[slots])]
+        parts, rows = self._effect_parts(arguments, count)
+        slots = np.flatnonzero(parts[0].slots)
+        slots = slots[np.argsort(parts[0].slots[slots])]
         ending = self._bits(values[self._ending(values)], values)
-        lengths, initiates, terminates = _effect_bits(effects, values)
-        if (effects.postponable == UNTIL_DUE).any():
-            raise UnsupportedError(
-                f"{self._name}: effects that an initiation at their very point postpones, as p has "
-                "it in the dialect rtec, are not defined over uncertain records"
-            )
-        lines = np.arange(count) if len(lengths) == count else np.zeros(count, np.int64)
-        allowed = self._allowed(arguments, values, count)
+        lines, (lengths, initiates, terminates, moved) = _effect_tables(parts, rows, values, count)
         bits = EffectBits(
             lines, np.searchsorted(values, slots).astype(np.int64), lengths, initiates, terminates,
-            np.ascontiguousarray(effects.postponable[1:].astype(np.int64)), allowed, ending,
+            moved, self._allowed(arguments, values, count), ending,
         )  # fmt: skip
-        is_quiet = effects.quiet != NO_POINT
+        is_quiet = parts[0].quiet != NO_POINT
         return bits, NOT_BEGUN if is_quiet else self._context.window.start
+
+    def _effect_parts(
+        self, arguments: list[Array], count: int
+    ) -> tuple[list[Effects], list[Integers]]:
+        """The effects of instances, by which of them initiations postpone; and the instances."""
+        heads, delays = self._heads, self._definition.delays
+        parts = moved_alike(delays, arguments, heads.domains, self._context)
+        rows = [np.arange(count)] if parts is None else parts
+        return [
+            effects_of(
+                delays, [column[part] for column in arguments], heads.domains, heads.value_codes,
+                self._definition.groundings, self._context,
+            )
+            for part in rows
+        ], rows  # fmt: skip
 
     def _ending(self, values: Integers) -> Array:
         ending = ending_values(self._definition, self._heads.value_domain, self._context)
@@ -361,6 +360,26 @@ def _together(values: list[tuple[int, float]], apart: bool) -> dict[int, float]:
             for bit, chance in [(0, none), *choice]
         }
     return {bits: chance for bits, chance in states.items() if chance > 0}
+
+
+def _effect_tables(
+    parts: list[Effects], rows: list[Integers], values: Integers, count: int
+) -> tuple[Integers, list[Integers]]:
+    """The line of each instance, and tables by line and slot.
+
+    These are of the delay, what it initiates and terminates, and whether initiations postpone it.
+    """
+    lines, tables, first = np.zeros(count, np.int64), [], 0
+    for effects, instances in zip(parts, rows, strict=True):
+        lengths, initiates, terminates = _effect_bits(effects, values)
+        moved = np.repeat(effects.postponable[np.newaxis, 1:], len(lengths), axis=0)
+        tables.append([lengths, initiates, terminates, moved.astype(np.int64)])
+        is_each = len(lengths) == len(instances)
+        lines[instances] = first + (np.arange(len(instances)) if is_each else 0)
+        first += len(lengths)
+    return lines, [
+        np.ascontiguousarray(np.concatenate(columns)) for columns in zip(*tables, strict=True)
+    ]
 
 
 def _effect_bits(effects: Effects, values: Integers) -> tuple[Integers, Integers, Integers]:
