@@ -5,7 +5,7 @@ import random
 import numpy as np
 
 from cernis.evaluate.sweep.lane_state import BitIntervals
-from cernis.evaluate.sweep.list_state import ListState, ListTables, SourceChanges
+from cernis.evaluate.sweep.lists.list_state import ListState, ListTables, SourceChanges
 from cernis.kernels.sweep import list_walk as lw
 from cernis.kernels.sweep.key_calendar import NEVER
 

@@ -17,10 +17,11 @@ from cernis.evaluate.query_loop import Admitted, Handover, WindowRecords
 from cernis.evaluate.stores import StoredRows
 from cernis.evaluate.sweep.bit_columns import fluent_columns
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
-from cernis.evaluate.sweep.keyed_lists import KeyedLists, sorted_intervals
 from cernis.evaluate.sweep.lane_answers import LaneAnswers, fluent_rows_of
 from cernis.evaluate.sweep.lane_keys import with_derived
 from cernis.evaluate.sweep.lane_state import BitIntervals
+from cernis.evaluate.sweep.lists.keyed_lists import KeyedLists
+from cernis.evaluate.sweep.lists.source_rows import sorted_intervals
 from cernis.evaluate.windows import Window
 from cernis.kernels.array_types import Array, Integers, Matrix, Words
 from cernis.operators.context.query_context import Context

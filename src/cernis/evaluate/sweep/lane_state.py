@@ -480,6 +480,7 @@ class LaneState(LaneStorage):
             self.change(keys, times, fired, tags, gone=mark == GONE, payload=payload)
 
 
+NO_POINTS = BitPoints(*(np.zeros(0, np.int64) for _ in range(3)))
 NO_VALUES = ValueIntervals(*(np.zeros(0, np.int64) for _ in range(5)))
 _SAVED = ("states", "edge_arms", "edge_since", "since", "marks", "dues")
 _WAITING_COLUMNS = ("keys", "times", "fired")

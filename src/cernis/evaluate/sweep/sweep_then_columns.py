@@ -12,7 +12,6 @@ from cernis.evaluate.linked.linked_walks import LinkedWalk, WalkedKind
 from cernis.evaluate.query_loop import AnswerChanges, Handover, QueryInput, WindowRecords
 from cernis.evaluate.stores import stacked
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
-from cernis.evaluate.sweep.keyed_lists import KeyedLists
 from cernis.evaluate.sweep.lane_answers import LaneAnswers
 from cernis.evaluate.sweep.lane_resumption import (
     attempts_in,
@@ -22,6 +21,7 @@ from cernis.evaluate.sweep.lane_resumption import (
     resumed_walk,
 )
 from cernis.evaluate.sweep.lane_storage import is_walkable_span
+from cernis.evaluate.sweep.lists.keyed_lists import KeyedLists
 from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.operators.context.query_context import Context
 from cernis.plan.builder import Plan

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from cernis.evaluate.sweep.list_state import SourceChanges
+from cernis.evaluate.sweep.lists.list_state import SourceChanges
 from cernis.kernels.sweep.key_calendar import NEVER
 from cernis.kernels.sweep.list_walk import plain_lists
 from tests.fuzz.lanes import rows_of

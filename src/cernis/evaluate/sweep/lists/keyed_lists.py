@@ -17,24 +17,33 @@ from cernis.evaluate.stores import StoredRows, stacked
 from cernis.evaluate.sweep.bit_columns import BitColumns, list_columns
 from cernis.evaluate.sweep.key_numbers import KeyMap, KeyNumbers
 from cernis.evaluate.sweep.lane_state import (
+    NO_POINTS,
     NO_VALUES,
     BitIntervals,
     BitPoints,
     LaneChanges,
     ValueIntervals,
 )
-from cernis.evaluate.sweep.list_keys import ListKeys
-from cernis.evaluate.sweep.list_state import NO_INTERVALS, ListState, ListTables, SourceChanges
+from cernis.evaluate.sweep.lists.list_keys import ListKeys
+from cernis.evaluate.sweep.lists.list_state import (
+    NO_INTERVALS,
+    ListState,
+    ListTables,
+    SourceChanges,
+)
+from cernis.evaluate.sweep.lists.source_rows import (
+    matching_rows,
+    of_number,
+    older_intervals,
+    rows_of_source,
+    sorted_intervals,
+)
 from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.kernels.array_types import Array, Integers, Matrix
 from cernis.kernels.order import in_order
-from cernis.operators.context.coded_columns import constant_column
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
-from cernis.plan.sweep.lanes import MOST_BITS, ListProgram, ListSource, is_hidden
-
-_NONE = np.empty(0, np.int64)
-NO_POINTS = BitPoints(_NONE, _NONE, _NONE)
+from cernis.plan.sweep.lanes import MOST_BITS, ListProgram, ListSource
 
 
 class PairProducer(Protocol):
@@ -262,7 +271,7 @@ class KeyedLists:
         """The intervals of a source among rows of its relation, by start and end."""
         if not len(rows):
             return NO_INTERVALS
-        chosen = _matching(source, rows, context)
+        chosen = matching_rows(source, rows, context)
         starts, ends = (np.ascontiguousarray(each[chosen]) for each in rows.columns[:2])
         arguments = [column[chosen] for column in rows.arguments]
         keys = self.keys.numbers(source.relation, arguments, len(chosen))
@@ -279,13 +288,15 @@ class KeyedLists:
         rows: dict[Relation, list[StoredRows]] = {}
         own_intervals, linked = self.walk.older_sources(), self.walk.older_sources(linked=True)
         for number, source in enumerate(self._numbered):
-            each = _of_number(own_intervals, number)
+            each = of_number(own_intervals, number)
             columns = self.of_keys.columns(each.keys)
-            rows.setdefault(source.relation, []).append(_rows_of(source, each, columns, encoding))
+            known = rows_of_source(source, each, columns, encoding)
+            rows.setdefault(source.relation, []).append(known)
         for number, source in enumerate(self._numbered_linked):
-            each = _of_number(linked, number)
+            each = of_number(linked, number)
             columns = self._targets.columns(source, each.keys)
-            rows.setdefault(source.relation, []).append(_rows_of(source, each, columns, encoding))
+            known = rows_of_source(source, each, columns, encoding)
+            rows.setdefault(source.relation, []).append(known)
         return {relation: stacked(*parts) for relation, parts in rows.items()}
 
     def begin_from(
@@ -303,79 +314,17 @@ class KeyedLists:
             for number, source in self._inputs if source.relation in input_rows
         ]  # fmt: skip
         for number, source in enumerate(self._numbered):
-            taken.append(_intervals_of(source, number, older, self.of_keys.enter, context))
+            taken.append(older_intervals(source, number, older, self.of_keys.enter, context))
         linked = None
         if self._linked_feedings:
             parts = [feed.taken(feed.producer.intervals()) for feed in self._linked_feedings]
             for number, source in enumerate(self._numbered_linked):
                 numbers = self._targets.numbers(source)
-                parts.append(_intervals_of(source, number, older, numbers, context))
+                parts.append(older_intervals(source, number, older, numbers, context))
             linked = SourceChanges(sorted_intervals(parts))
         self._add_keys(context)
         self.walk.assume_reported(reported)
         self._walk(SourceChanges(sorted_intervals(taken)), linked, False, context)
-
-
-def sorted_intervals(parts: Sequence[BitIntervals]) -> BitIntervals:
-    """Intervals by number, key, start and end."""
-    if not parts:
-        return BitIntervals(_NONE, _NONE, _NONE, _NONE)
-    columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
-    order = np.lexsort((columns[3], columns[2], columns[1], columns[0]))
-    return BitIntervals(*(column[order] for column in columns))
-
-
-def _of_number(intervals: BitIntervals, number: int) -> BitIntervals:
-    chosen = np.flatnonzero(intervals.bits == number)
-    return BitIntervals(*(column[chosen] for column in intervals))
-
-
-def _rows_of(
-    source: ListSource, intervals: BitIntervals, key_columns: Sequence[Array],
-    encoding: ValueEncoding,
-) -> StoredRows:  # fmt: skip
-    """Intervals of a source as rows of its relation. Those of a hidden list have no value."""
-    count = len(intervals.keys)
-    by_place = dict(zip(source.positions, key_columns, strict=True))
-    if is_hidden(source.relation):
-        arguments, values = list(key_columns), np.zeros(count, np.int64)
-    else:
-        domains, value_domain = encoding.fluent(source.relation)
-        arguments = [
-            by_place[place] if term is None
-            else np.full(count, constant_column(term, domains[place]).data[0])
-            for place, term in enumerate(source.arguments)
-        ]  # fmt: skip
-        values = np.full(count, constant_column(source.value, value_domain).data[0])
-    return StoredRows(arguments, [intervals.starts, intervals.ends, values])
-
-
-def _intervals_of(
-    source: ListSource, number: int, rows_of: Mapping[Relation, StoredRows],
-    numbers: Callable[[list[Array], int], Integers], context: Context,
-) -> BitIntervals:  # fmt: skip
-    """The intervals of a source that ended before the window, among rows of its relation."""
-    rows = rows_of.get(source.relation)
-    if rows is None:
-        return BitIntervals(_NONE, _NONE, _NONE, _NONE)
-    rows = rows.take(rows.columns[1] <= context.window.edge + context.window.tick)
-    chosen = np.arange(len(rows))
-    if not is_hidden(source.relation):
-        chosen = _matching(source, rows, context)
-    columns = [rows.arguments[place][chosen] for place in source.positions]
-    keys = numbers(columns, len(chosen))
-    starts, ends = rows.columns[0][chosen], rows.columns[1][chosen]
-    return BitIntervals(np.full(len(chosen), number), keys, starts, ends)
-
-
-def _matching(source: ListSource, rows: StoredRows, context: Context) -> Integers:
-    """The rows of a relation that have the constants and the value of a source."""
-    domains, value_domain = context.encoding.fluent(source.relation)
-    counts = rows.columns[2] == constant_column(source.value, value_domain).data[0]
-    for column, term, domain in zip(rows.arguments, source.arguments, domains, strict=True):
-        if term is not None:
-            counts &= column == constant_column(term, domain).data[0]
-    return np.flatnonzero(counts)
 
 
 def _pairs_of(

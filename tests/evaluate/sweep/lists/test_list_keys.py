@@ -12,7 +12,7 @@ import cernis
 from cernis.evaluate.run import Run
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.lane_keys import fulfilling
-from cernis.evaluate.sweep.list_keys import KeyConditions
+from cernis.evaluate.sweep.lists.list_keys import KeyConditions
 from cernis.evaluate.windows import Window
 from cernis.operators.context.query_context import Context
 from cernis.plan.sweep.lanes import ListCondition
