@@ -1,7 +1,8 @@
 """Random programs whose columns mix numbers, texts, floats and huge integers, on all ways to run.
 
 `python -m tests.fuzz.mixed_programs FIRST LAST` compares the seeds from the first to the last: the
-reference, a run, a session evaluated from scratch and one from changes, and a local stream. With
+reference, a run, one that walks whatever can be walked, sessions evaluated from scratch, from
+changes and in the usual way, which are restored after each query, and a local stream. With
 `--spark N`, Spark recognises every N-th of them, too. Disagreements are told with their seed, cut
 down to the clauses, records and settings they take.
 """
@@ -23,6 +24,8 @@ from typing import Any
 import cernis
 from cernis.answers.result import Result, as_text
 from cernis.errors import CernisError, OverflowFault
+from cernis.evaluate.evaluator_choice import fits_walks
+from cernis.evaluate.run import Run
 from cernis.evaluate.windows import windows
 from cernis.plan.properties.foreign_domains import foreign_domains
 from cernis.program import Program
@@ -48,8 +51,6 @@ NUMBERS = (
 NO_NUMBERS = ("ann", "red", "lobby", "x1", "Far Out", "2 3")
 BEYOND = ("9223372036854775808", "-123456789012345678901234567890")
 """Whole numbers of more than 64 bits: records that have one are set aside."""
-
-KINDS = ("reference", "scratch", "changes", "intervals", "stream")
 
 
 def mixed_constants(random: Random) -> dict[str, tuple[str, ...]]:
@@ -129,6 +130,8 @@ def differences(scenario: Scenario, program: Program | None = None) -> Iterator[
         ("scratch", lambda: feeds.difference(scenario, program, result, False)),
         ("changes", lambda: feeds.difference(scenario, program, result, True)),
         ("intervals", lambda: _intervals_apart(scenario, program)),
+        ("walks", lambda: _walk_difference(scenario, program, result)),
+        ("restored", lambda: feeds.difference(scenario, program, result, None, is_restored=True)),
         ("stream", lambda: _unless_too_large(scenario, program, result)),
     ):
         message = _tried(differing)
@@ -163,6 +166,33 @@ def _intervals_apart(scenario: Scenario, program: Program) -> str:
         listed.append(Counter(feeds.rows(fed.session.intervals())))
     one, other = listed
     return "" if one == other else f"only from scratch {one - other}, from changes {other - one}"
+
+
+class _WalkedRun(Run):
+    """A run that walks whatever can be walked, also where columns are evaluated above."""
+
+    @property
+    def may_walk(self) -> bool:
+        """Yes."""
+        return True
+
+
+def _walk_difference(scenario: Scenario, program: Program, result: Result) -> str:
+    """How the answers of a run that walks differ."""
+    chosen = settings(**scenario.settings)
+    run = _WalkedRun(program.plan, chosen.tick, chosen.ties)
+    if not program.plan.walked or not fits_walks(program.plan, run.tick, run.ties):
+        return ""
+    records = read_events(list(scenario.lines), program.checked)
+    limits, found = bounds(records, chosen, run.tick), list[str]()
+    run.over(
+        records, *limits, chosen.window, chosen.step,
+        on_query=lambda _, answer: found.append(as_text(answer)),
+    )  # fmt: skip
+    for (query, answer), text in zip(result.as_of, found, strict=True):
+        if as_text(answer) != text:
+            return f"at {query}: {as_text(answer)}, walked {text}"
+    return ""
 
 
 def stream_difference(scenario: Scenario, program: Program, result: Result) -> str:

@@ -27,18 +27,18 @@ from tests.session.test_walked_sessions import feed
 WINDOWS = ((None, None), (6, 6), (10, 4), (4, 7))
 
 
-def late_records(author: LaneAuthor) -> str:
+def late_records(author: LaneAuthor, tick: int = 1) -> str:
     """Records of which some arrive late and some are taken back; some numbers are floats."""
     random, lines = author.random, []
     form = random.choice(["{}", "{}", "{}.5"])
     for line in author.stream():
         name, time, _, *args = line.split("|")
-        arrival = int(time) + random.choice([0, 0, 0, 2, 5])
+        arrival = int(time) + tick * random.choice([0, 0, 0, 2, 5])
         if name == "b":
             args[-1] = form.format(args[-1])
         lines.append("|".join([name, str(arrival), time, *args]))
         if random.random() < 0.1:
-            lines.append("|".join([f"-{name}", str(arrival + 2), time, *args]))
+            lines.append("|".join([f"-{name}", str(arrival + 2 * tick), time, *args]))
     return "\n".join(lines) + "\n"
 
 
@@ -52,10 +52,10 @@ def check_windows(plan: Plan, author: LaneAuthor, seed: int) -> None:
         assert walked == by_columns, f"seed {seed}, window {window}, step {step}"
 
 
-def check_session(program: cernis.Program, author: LaneAuthor, seed: int) -> None:
+def check_session(program: cernis.Program, author: LaneAuthor, seed: int, tick: int = 1) -> None:
     """Walk a program in a session, if all of it can be walked."""
-    random, step = author.random, 5
-    window = random.choice([None, 5, 12])
+    random, step = author.random, 5 * tick
+    window = random.choice([None, step, 12 * tick])
     policy = random.choice(["early", "partial", "final"])
     walked, restored, columns = (
         Session(program.plan, window, step, 0, policy=policy, incremental=incremental)
@@ -63,10 +63,10 @@ def check_session(program: cernis.Program, author: LaneAuthor, seed: int) -> Non
     )
     if not isinstance(walked.evaluator, SweepThenColumns):
         return
-    lines = [line for line in late_records(author).splitlines() if not line.startswith("-")]
+    lines = [line for line in late_records(author, tick).splitlines() if not line.startswith("-")]
     there: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        for query in range(step, 36, step):
+        for query in range(step, 36 * tick, step):
             come = [each for each in lines if query - step < int(each.split("|")[1]) <= query]
             gone = [each for each in there if random.random() < 0.06]
             there = [each for each in there if each not in gone] + come

@@ -48,11 +48,15 @@ def can_walk(plan: Plan, tick: int, ties: str) -> bool:
 def fits_walks(plan: Plan, tick: int, ties: str) -> bool:
     """Do tick and tie rule fit what is walked?
 
-    The clock must tick in single units: otherwise what is initiated at a point may be seen by a
-    point less than a tick later, where it does not hold yet. Where initiations win ties, a fluent
-    that takes any value may have two, and no register holds both.
+    Delays must be whole ticks, so that effects are due at points at which others see them; records
+    that are not are found out when they come. Where initiations win ties, a fluent that takes any
+    value may have two, and no register holds both.
     """
-    return tick == 1 and (ties == "break" or not plan.has_registers)
+    lanes = [*plan.lanes, *(kind.lane for program in plan.linked for kind in program.kinds)]
+    has_whole_ticks = all(each.delay % tick == 0 for lane in lanes for each in lane.delays)
+    is_tick_planned = not plan.linked or tick == lanes[-1].tick
+    has_register_ties = ties == "break" or not plan.has_registers
+    return has_whole_ticks and is_tick_planned and has_register_ties
 
 
 def ties_of(plan: Plan, ties: str | None, is_uncertain: bool) -> str:

@@ -29,6 +29,7 @@ from cernis.evaluate.recorded_input import RecordedInput
 from cernis.evaluate.relation_layout import context_of
 from cernis.evaluate.sweep.lane_storage import is_walkable_span
 from cernis.evaluate.sweep.register_values import RegisterValues
+from cernis.evaluate.time_grid import TimeGrid
 from cernis.evaluate.windows import Window, windows
 from cernis.evaluate.workspace import Workspace, leave_workspace, workspace_for
 from cernis.operators.context.measuring import Measuring, Profile
@@ -106,6 +107,7 @@ class Run(QueryLoop):
         may_walk = (
             self.may_walk
             and is_walkable_span(start, last)
+            and self._is_on_grid(encoded, TimeGrid(start, self.tick), last, window, step)
             and self._can_be_walked(encoded, window, step)
         )
         self.begin(start, QueriesAhead(is_only_one, keeps_answers=True, may_walk=may_walk))
@@ -192,6 +194,17 @@ class Run(QueryLoop):
             for lane in self.plan.lanes if lane.registers
             for relation in lane.events if relation in encoded.events
         )  # fmt: skip
+
+    def _is_on_grid(
+        self, encoded: EncodedInput, grid: TimeGrid, last: int, window: int | None, step: int | None
+    ) -> bool:
+        """Are all queries, and all records that walks read, whole ticks apart?"""
+        lengths = [grid.origin + (length or 0) for length in (window, step)]
+        return grid.has(last, *lengths) and all(
+            grid.has_records(encoded.events.get(relation) or encoded.fluents[relation])
+            for relation in self.plan.walked_input
+            if relation in encoded.events or relation in encoded.fluents
+        )
 
     def stage_links(self) -> StageLinks | None:
         """The links to the runs of other stages, if this run evaluates one stage only."""

@@ -127,6 +127,13 @@ class WorkingMemory:
         ]  # fmt: skip
         return min(firsts, default=None)
 
+    def all_times(self) -> Integers:
+        """When each record happened, or began and ended."""
+        rows = [store.rows(store.shelf.everything()) for store in self.stores.values()]
+        is_fluent = [store.has_intervals for store in self.stores.values()]
+        columns = [each.columns[: 1 + own] for each, own in zip(rows, is_fluent, strict=True)]
+        return np.concatenate([_NONE, *(column for each in columns for column in each)])
+
     # -- what a query sees ------------------------------------------------------------------
 
     def encoding(self, relation: Relation) -> Encoding:

@@ -27,6 +27,7 @@ from cernis.evaluate.evaluator_choice import (
 from cernis.evaluate.population import Population
 from cernis.evaluate.query_loop import AnswerChanges, Evaluator, Handover, QueryInput, QueryLoop
 from cernis.evaluate.relation_layout import RelationLayout, context_of
+from cernis.evaluate.time_grid import TimeGrid
 from cernis.evaluate.windows import Window
 from cernis.evaluate.working_memory import Counts, WorkingMemory
 from cernis.evaluate.workspace import Workspace, leave_workspace, workspace_for
@@ -150,6 +151,17 @@ class Session(QueryLoop):
         """Evaluate by columns from now on; what was evaluated so far is forgotten."""
         self.may_walk = self.memory.defers = False
         self.evaluator = self._make_evaluator(False)
+
+    def check_grid(self, handover: Handover) -> None:
+        """Walk no more if times that were saved are not whole ticks apart."""
+        assert self.start is not None
+        grid = TimeGrid(self.start, self.tick)
+        if (
+            self.may_walk
+            and self.tick > 1
+            and not (grid.has_handed_over(handover) and grid.has_all(self.memory.all_times()))
+        ):
+            self.stop_walking()
 
     def _working_memory(self) -> WorkingMemory:
         return self.layout.working_memory()

@@ -23,6 +23,7 @@ from cernis.evaluate.sweep.lane_resumption import (
 from cernis.evaluate.sweep.lane_storage import is_walkable_span
 from cernis.evaluate.sweep.lists.keyed_lists import KeyedLists
 from cernis.evaluate.sweep.register_values import RegisterValues
+from cernis.evaluate.time_grid import TimeGrid
 from cernis.operators.context.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.linked.linked_plans import LinkedProgram
@@ -99,10 +100,18 @@ class SweepThenColumns(FromScratch):
 
         Lists do not know of gaps between windows, in which input fluents are not seen. Numbers that
         are too large to compute with exactly cannot be held in registers that guards ask for. Nor
-        may times lie too far apart.
+        may times lie too far apart, or between the ticks.
         """
         window = query_input.window
         first = min(query_input.context.window.start, window.edge)
+        grid = TimeGrid(query_input.context.window.start, query_input.context.window.tick)
+        walked = (
+            admitted
+            for relation, admitted in query_input.admitted.items()
+            if relation in self._plan.walked_input
+        )
+        if not grid.has_window(window) or not grid.has_admitted(walked):
+            return False
         if not is_walkable_span(first, window.query):
             return False
         if window.forgotten > window.edge and self._plan.listed_input:

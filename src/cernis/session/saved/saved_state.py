@@ -513,6 +513,7 @@ def _resume(session: Session, tree: Tree) -> None:
     handover = None
     if tree["standing"] is not None:
         handover = handover_of(tree["standing"], reader, relations)
+        session.check_grid(handover)
     session.go_on(handover, bool(tree["incremental"]))
     if tree.get("more") is not None:
         session.resume_extra_state(tree["more"], reader)
