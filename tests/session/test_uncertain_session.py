@@ -596,3 +596,83 @@ def test_certain_intervals_do_not_start_where_a_window_sees_them_after_a_gap() -
     found = [(own["event"], *own["args"], own["occurrence"])
              for own in session.query(20).happenings().to_pylist()]  # fmt: skip
     assert sorted(found) == [("begins", "b", 11), ("ends", "a", 14), ("ends", "b", 14)]
+
+
+# -- occurrences of patterns -------------------------------------------------------------------
+
+PATTERNS = """
+    e <- a(X) seq b(X) within 3.
+    g(X) <- not(c(X))[a(X), b(X)] within 4.
+    k <- e seq c(_) within 5.
+"""
+
+Occurrence = tuple[str, int, int]
+
+
+def told_occurrences(feed: Any, told: dict[Occurrence, float]) -> None:
+    """Bring what was told of occurrences up to a feed: none is told twice, or deleted unknown."""
+    for row in feed.happenings().to_pylist():
+        args = f"({','.join(row['args'])})" if row["args"] else ""
+        key = f"{row['event']}{args}", row["start"], row["occurrence"]
+        if row["change"] == "delete":
+            assert told.pop(key) == row["probability"]
+        else:
+            assert key not in told
+            told[key] = row["probability"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_sum_of_feeds_has_the_occurrences(seed: int, tmp_path: Path) -> None:
+    """With late records and retractions, saved and restored: as the reference has it."""
+    chance = random.Random(seed)
+    window, step = chance.choice([(4, 2), (5, 3), (9, 3)])
+    records: list[Told] = []
+    for time in sorted(chance.choices(range(1, 12), k=7)):
+        arrival = time + chance.choice([0, 0, 2])
+        gone = arrival + 1 if chance.random() < 0.3 else None
+        what = parse_term(f"{chance.choice('aabbc')}({chance.choice('xy')})")
+        records.append(Told((chance.choice([0.2, 0.5, 1.0]), what, time), arrival, gone))
+    print(f"seed {seed} window {window} step {step} {records}")
+    reference = Windows(read_program(PATTERNS, "patterns"), records, window, 0)
+    session: Any = cernis.load(PATTERNS).uncertain_session(
+        window=window, step=step, start=0, mean_change=0
+    )
+    told: dict[Occurrence, float] = {}
+    for time in range(step, 15, step):
+        for each in records:
+            p, what, at = each.record
+            name, _, rest = compact(what).partition("(")
+            for moment, sign in ((each.arrival, ""), (each.gone, "-")):
+                if moment is not None and time - step < moment <= time:
+                    session.insert(f"{p}::{sign}{name}|{moment}|{at}|{rest[0]}\n")
+        told_occurrences(session.query(time), told)
+        session.save(tmp_path / "s")
+        session = cernis.load(PATTERNS).restore(tmp_path / "s")
+        reference.query(time)
+        expected = {
+            (compact(event), int(start), int(end)): p
+            for (event, (start, end)), p in reference.occurrences.items() if p > 1e-12
+        }  # fmt: skip
+        assert told == pytest.approx(expected, abs=1e-9), f"at {time}"
+
+
+def test_an_occurrence_is_told_again_only_if_it_has_become_less_likely_by_enough() -> None:
+    session: Any = cernis.load("raid <- not(calm)[probe, attack] within 10.").uncertain_session(
+        window=20, step=5, start=0
+    )
+    session.insert("0.5::probe|1|1\n0.8::probe|2|2\n0.9::attack|5|5\n")
+    assert session.query(5).text() == "+ raid [1,5] 0.450 at 5\n+ raid [2,5] 0.720 at 5\n"
+    session.insert("0.05::calm|6|3\n")
+    assert session.query(10).text() == ""
+    session.insert("0.2::calm|11|4\n0.5::-probe|11|1\n")
+    expected = "- raid [1,5] 0.450 at 15\n- raid [2,5] 0.720 at 15\n+ raid [2,5] 0.547 at 15\n"
+    assert session.query(15).text() == expected
+
+
+def test_happenings_over_certain_records_are_told_with_probability_one() -> None:
+    session: Any = cernis.load("e <- a seq b within 9. f <- c seq b within 9.").uncertain_session(
+        start=0, uncertain=["c"]
+    )
+    session.insert("a|1|1\nb|2|2\n0.5::c|1|1\n")
+    rows = session.query(5).happenings().to_pylist()
+    assert [(row["event"], row["probability"]) for row in rows] == [("e", 1.0), ("f", 0.5)]

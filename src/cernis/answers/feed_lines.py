@@ -37,12 +37,12 @@ def line_of(row: Mapping[str, Any]) -> str:
     """
     args = f"({', '.join(row['args'])})" if row["args"] else ""
     sign = {"insert": "+", "delete": "-"}.get(row["change"], "=")
+    chance = row.get("probability")
+    sure = "" if chance is None else f" {chance:.3f}"
     if row["value"] is None:
         start, end = row["start"], row["end"]
         when = start if end is None else f"[{start},{end}]"
-        return f"{sign} {row['fluent']}{args} {when} at {row['query_time']}"
+        return f"{sign} {row['fluent']}{args} {when}{sure} at {row['query_time']}"
     end = "inf" if row["end"] is None else row["end"]
     pair = f"{row['fluent']}{args}={row['value']}"
-    chance = row.get("probability")
-    sure = "" if chance is None else f" {chance:.3f}"
     return f"{sign} {pair} [{row['start']},{end}){sure} at {row['query_time']}"

@@ -106,7 +106,7 @@ class Feed:
                 times, *starts = rows.columns
                 start = as_arrow(starts[0]) if starts else pa.nulls(len(rows), pa.int64())
                 columns = self._columns(relation, kinds, rows, [start, as_arrow(times)])
-                more = [] if self.happened is HAPPENED else self._more(relation, rows)
+                more = [] if self.happened is HAPPENED else self._more_of_event(relation, rows)
                 parts.append(pa.table([*columns, *more], self.happened))
         return self.times.table(pa.concat_tables(parts))
 
@@ -133,6 +133,10 @@ class Feed:
     def _more(self, relation: Relation, rows: StoredRows) -> list[pa.Array]:
         """The columns that only some kinds of feed have, after all others."""
         return []
+
+    def _more_of_event(self, relation: Relation, rows: StoredRows) -> list[pa.Array]:
+        """These columns for the happenings of an event."""
+        return self._more(relation, rows)
 
 
 def _listed(change: RelationChange) -> tuple[pa.Array, StoredRows]:

@@ -27,12 +27,14 @@ from cernis.plan.properties.uncertain_relations import uncertain_relations
 from cernis.records.arrow_arrays import as_arrow
 from cernis.records.record_columns import Records
 from cernis.records.record_sources import Events, read_unresolved
-from cernis.session.feed import FEED, Feed, Policy
+from cernis.session.feed import FEED, HAPPENED, Feed, Policy
 from cernis.session.saved.plain_trees import Tree
 from cernis.session.saved.saved_state import ColumnReader, ColumnWriter
 from cernis.session.session import Session
 
-UNCERTAIN_FEED: Final = FEED.append(pa.field("probability", pa.float64()))
+_PROBABILITY: Final = pa.field("probability", pa.float64())
+
+UNCERTAIN_FEED: Final = FEED.append(_PROBABILITY)
 """Changes of intervals, with the mean probability of each; null where a fluent has none."""
 
 NOT_NAMED: Final = (
@@ -42,9 +44,10 @@ NOT_NAMED: Final = (
 
 @dataclass(slots=True)
 class UncertainFeed(Feed):
-    """What one query has changed, with the probability of each interval."""
+    """What one query has changed, with the probability of each interval and occurrence."""
 
     schema: ClassVar[pa.Schema] = UNCERTAIN_FEED
+    happened: ClassVar[pa.Schema] = HAPPENED.append(_PROBABILITY)
     settled: dict[Relation, StoredRows] = field(default_factory=dict)
     """The probabilities of pairs up to the window's edge, which can no longer change."""
 
@@ -66,6 +69,11 @@ class UncertainFeed(Feed):
             return [pa.nulls(len(rows), pa.float64())]
         chances = rows.columns[3]
         return [as_arrow(chances, chances == NO_PROBABILITY)]
+
+    def _more_of_event(self, relation: Relation, rows: StoredRows) -> list[pa.Array]:
+        """The probability of each occurrence; happenings that are certain have no column for it."""
+        certain = np.ones(len(rows))
+        return [as_arrow(rows.columns[2] if len(rows.columns) > 2 else certain)]
 
 
 class UncertainSession(Session):

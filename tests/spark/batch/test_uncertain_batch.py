@@ -178,3 +178,14 @@ def test_fluents_that_nothing_brings_are_named(spark: SparkSession, tmp_path: Pa
     assert found.summary.remarks == cernis.load(rules).run_uncertain(file).summary.remarks
     (told,) = found.summary.remarks
     assert told.startswith("rules read distance/1, which nothing defines")
+
+
+def test_occurrences_of_patterns(spark: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "events.txt"
+    file.write_text("\n".join(lines(4)))
+    rules = "e(X) <- (not(down(X))[up(X, P), up(X, Q)] within 5) where Q > P."
+    found = recognise_uncertain(rules, file, partitions=3, spark=spark)
+    whole = cernis.load(rules).run_uncertain(file).occurrences.to_pylist()
+    told = [row.asDict() for row in found.occurrences.collect()]
+    assert sorted(told, key=str) == sorted(whole, key=str)
+    assert len(told) > 20

@@ -144,3 +144,7 @@ def test_patterns_and_delayed_effects(windows: tuple[int | None, int | None]) ->
     outcome = run_job(job, lines)
     assert in_text(outcome, program) == (whole.text(), whole.probability_text())
     assert "probability(alarm(v1)=late" in whole.probability_text()
+    result = UncertainResult(outcome.answer, program.checked.catalogue, outcome.summary)
+    expected = sorted(whole.occurrences.to_pylist(), key=str)
+    assert sorted(result.occurrences.to_pylist(), key=str) == expected
+    assert expected

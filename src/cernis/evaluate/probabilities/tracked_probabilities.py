@@ -195,6 +195,7 @@ class TrackedProbabilities(FromScratch):
     def changes(self, query_input: QueryInput) -> AnswerChanges:
         """How the answer differs from the one of the query before."""
         changes = self._certain_changes(query_input)
+        self._compare_occurrences(query_input.window.edge, changes)
         for relation in self._reported_fluents():
             self._compare_uncertain(relation, changes)
         self.state.forget_archive()
@@ -218,6 +219,17 @@ class TrackedProbabilities(FromScratch):
             )
         self._compare_events(query_input, changes)
         return changes
+
+    def _compare_occurrences(self, edge: int, changes: AnswerChanges) -> None:
+        """Note how occurrences of uncertain patterns after the edge differ; earlier ones stand."""
+        for relation, rows in self._occurrences.rows.items():
+            reported = self._reported_events.get(relation)
+            if reported is not None:
+                reported = reported.take(reported.columns[0] > edge)
+                self._reported_events[relation] = reported
+            rows = rows.take(rows.columns[0] > edge)
+            rows = with_reported_means(rows, reported, self._mean_change)
+            self._compare(relation, rows, self._reported_events, changes)
 
     def _compare_uncertain(self, relation: Relation, changes: AnswerChanges) -> None:
         reported = self._reported_intervals.get(relation)

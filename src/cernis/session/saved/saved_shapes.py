@@ -139,7 +139,8 @@ class _Shapes:
             (each_once,),
         )
         certain = Listed(self._of_kind(None, RelationRows((3, 4), 2)), (each_once,))
-        happened = self._of_kind(_Happenings(self._intervals_of_patterns()), None)
+        happenings = _Happenings(self._intervals_of_patterns(), has_chances=self.is_uncertain)
+        happened = self._of_kind(happenings, None)
         attempts = self._of_kind(None, RelationRows((2, 3), 1))
         return Table({
             "query": TIME, "fluents": likely if self.is_uncertain else certain,
@@ -320,24 +321,29 @@ class _Ledger:
 
 @dataclass(frozen=True, slots=True)
 class _Happenings:
-    """Happenings: their times and, if a pattern defines the event, their starts."""
+    """Happenings: their times and, if a pattern defines the event, their starts.
+
+    Over uncertain records these may also have probabilities.
+    """
 
     with_starts: frozenset[Relation]
     extra: int = 0
+    has_chances: bool = False
 
     def complaint(self, tree: Tree, place: str) -> str | None:
         """What is wrong with a tree, and where; None if it fits."""
-        rows = RelationRows((1, 2), 1, extra=self.extra)
+        widths = (1, 2, 3) if self.has_chances else (1, 2)
+        rows = RelationRows(widths, 1, self.has_chances, self.extra)
         complaint = rows.complaint(tree, place)
         if complaint is not None:
             return complaint
-        has_starts = len(tree["columns"]) == 2
+        has_starts = len(tree["columns"]) >= 2
         is_known = self.extra or (Relation(*tree["relation"]) in self.with_starts) == has_starts
         if not is_known and len(tree["columns"][0]["rows"]):
             return f"{place}: {tree['relation'][0]} has another number of columns"
         if not has_starts:
             return None
-        times, starts = (each["rows"] for each in tree["columns"])
+        times, starts = (each["rows"] for each in tree["columns"][:2])
         complaint = TIMES.complaint(starts, f"{place}: a start")
         if complaint is None and not (starts <= times).all():
             return f"{place}: an occurrence ends before it begins"

@@ -212,6 +212,11 @@ class UncertainRecognised(ResultFrames[UncertainResult]):
         """`fluent, args, value, start, end, probability`, as of the in-process result."""
         return self._computation.probabilities
 
+    @property
+    def occurrences(self) -> DataFrame:
+        """`event, args, start, occurrence, probability`, as of the in-process result."""
+        return self._computation.occurrences
+
     def _fluent(self, name: str) -> DataFrame:
         from pyspark.sql.functions import col
 

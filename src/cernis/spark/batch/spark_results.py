@@ -347,6 +347,11 @@ class UncertainComputation(Computation["UncertainResult"]):
         columns = f"{_INTERVALS.removesuffix(', open boolean')}, {_PROBABILITY}"
         return self._tables(lambda result: result.probabilities, columns)
 
+    @property
+    def occurrences(self) -> DataFrame:
+        """`event, args, start, occurrence, probability`, as of the in-process result."""
+        return self._tables(lambda result: result.occurrences, f"{_HAPPENINGS}, {_PROBABILITY}")
+
     def _cause_options(self, causes: bool | None, explain: Iterable[str]) -> dict[str, Any]:
         if explain:
             raise CernisError("explanations are about certain records, not uncertain ones")

@@ -57,11 +57,20 @@ class Owner:
             if event is not None:
                 rows = self._coded(relation, event.arguments, event.domains, len(event))
                 mine.events[relation] = event if rows is None else event.take(rows)
+            if relation in answer.occurrence_chances:
+                self._enter_occurrences(relation, answer, mine)
             if courses is not None:
                 pairs = courses.pairs
                 rows = self._coded(relation, pairs.arguments, pairs.domains, len(pairs))
                 mine.courses[relation] = courses if rows is None else courses.take(rows)
         return mine
+
+    def _enter_occurrences(self, relation: Relation, answer: Answer, mine: Answer) -> None:
+        """Enter the occurrences of an uncertain pattern that this bucket owns."""
+        table, chances = answer.possible[relation], answer.occurrence_chances[relation]
+        rows = self._coded(relation, table.arguments, table.domains, len(table))
+        mine.possible[relation] = table if rows is None else table.take(rows)
+        mine.occurrence_chances[relation] = chances if rows is None else chances[rows]
 
     def _enter_fluent(self, relation: Relation, answer: Answer, mine: Answer) -> None:
         """Enter the intervals of the pairs that this bucket owns, with their means if any."""

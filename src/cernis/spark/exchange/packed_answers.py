@@ -32,11 +32,18 @@ def packed_answer(answer: Answer) -> list[tuple[Any, ...]]:
     for relation, courses in answer.courses.items():
         entries.append(("courses", relation, *_packed_courses(courses)))
     for relation, event in answer.events.items():
-        pairs = zip(event.arguments, event.domains, strict=True)
-        columns = [packed_column(decoded(*each)) for each in pairs]
-        starts = None if event.starts is None else narrow(event.starts)
-        entries.append(("event", relation, columns, narrow(event.times), starts))
+        entries.append(("event", relation, *_packed_event(event)))
+    for relation, chances in answer.occurrence_chances.items():
+        packed = _packed_event(answer.possible[relation])
+        entries.append(("occurrences", relation, *packed, chances))
     return entries
+
+
+def _packed_event(event: EventTable) -> tuple[Any, ...]:
+    pairs = zip(event.arguments, event.domains, strict=True)
+    columns = [packed_column(decoded(*each)) for each in pairs]
+    starts = None if event.starts is None else narrow(event.starts)
+    return columns, narrow(event.times), starts
 
 
 def _packed_courses(courses: Courses) -> tuple[Any, ...]:
@@ -62,6 +69,10 @@ def answer_of(blobs: Iterable[list[tuple[Any, ...]]]) -> Answer:
                 answer.means[relation] = np.concatenate(means)
         elif kind == "courses":
             answer.courses[relation] = _courses(contents)
+        elif kind == "occurrences":
+            answer.possible[relation] = _event(contents)
+            chances = [part[3] for part in contents]
+            answer.occurrence_chances[relation] = np.concatenate(chances)
         else:
             answer.events[relation] = _event(contents)
     return answer
