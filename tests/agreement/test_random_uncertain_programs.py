@@ -147,6 +147,8 @@ initiatedAt(begun(X)=true, T) :- happensAt(start(f(X)=on), T), happensAt(a(X), T
 terminatedAt(begun(X)=true, T) :- happensAt(end(f(X)=on), T).
 initiatedAt(over(X)=V, T) :- happensAt(end(g(X)=V), T), \\+ holdsAt(f(X)=on, T).
 initiatedAt(quiet(X)=true, T) :- happensAt(b(X), T), \\+ happensAt(start(h(X)=_), T).
+initiatedAt(met(X)=true, T) :- happensAt(start(near(X)=true), T), \\+ holdsAt(f(X)=on, T).
+terminatedAt(met(X)=true, T) :- happensAt(end(near(X)=true), T), holdsAt(near(X)=true, T).
 """
 
 

@@ -80,7 +80,8 @@ def by_worlds(rules: str, text: str, ties: str | None = None) -> dict[str, dict[
             world += [line] if truth else []
         result = program.run(world, start=0, end=END, ties=ties)
         for row in result.intervals.to_pylist():
-            pair = f"{row['fluent']}({','.join(row['args'])})={row['value']}"
+            args = f"({','.join(row['args'])})" if row["args"] else ""
+            pair = f"{row['fluent']}{args}={row['value']}"
             for time in range(row["start"], row["end"] or END + 2):
                 found[pair][time] += weight
     return found

@@ -22,8 +22,10 @@ proof first asks for it. The probabilities of the worlds in which the answer is 
 Statically determined fluents follow from their parts, point by point: `uncertain_statics.py`.
 What rests on them takes them as independent facts of the point.
 
-A simple fluent starts at a point if it does not hold there and holds a tick later; it ends if it
-holds there and does not a tick later.
+A simple or an input fluent starts at a point if it does not hold there and holds a tick later; it
+ends if it holds there and does not a tick later. What is given at points does not end at the last
+point, since it may go on. The records of the next point are the same facts for all questions about
+a point, and count as others once that point is reached.
 
 An event pattern occurs in a world if the happenings of the world match it: `uncertain_patterns.py`.
 What happened at earlier points depends on the records of these points, which are the same facts at
@@ -83,6 +85,8 @@ if TYPE_CHECKING:
     from .uncertain_patterns import Patterns
 
 Record = tuple[float, Term, int]
+Lasting = tuple[float, Term, int, int]
+"""A record of an input fluent on an interval: probability, F=V, start and end."""
 Fact = tuple[str, tuple[int, int | Term]]
 """What the fact is about, and its point: a record by its number, or a pair that holds."""
 Answer = TypeVar("Answer")
@@ -135,6 +139,7 @@ def probabilities(
     ties: str | None = None,
     start: int | None = None,
     end: int | None = None,
+    lasting: Sequence[Lasting] = (),
 ) -> dict[Term, dict[int, float]]:
     """`P(holdsAt(F=V, t))` for each F=V that may hold, at all t from start+tick to end+tick.
 
@@ -149,7 +154,7 @@ def probabilities(
     first = min(times, default=0) - tick if start is None else start
     last = max(times, default=first) if end is None else end
     ties = ties or _directive(items, "ties") or "initiation"
-    run = Run.prepare(items, given, range(first, last + 1, tick), ties)
+    run = Run.prepare(items, given, range(first, last + 1, tick), ties, lasting)
     return _carry(run)
 
 
@@ -182,6 +187,7 @@ class Run:
     ties: str
     clauses: list[Clause]
     dialect: str | None = None
+    lasting: Sequence[Lasting] = ()
     solver: Solver = field(init=False)
     now: int = 0
     world: Mapping[Fact, bool] = field(default_factory=dict)
@@ -197,7 +203,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.static_rules = static_rules(self.clauses)
-        for chance, what, _ in itertools.chain.from_iterable(self.records.values()):
+        for chance, what, *_ in (*itertools.chain(*self.records.values()), *self.lasting):
             if functor(what) == ("=", 2) and chance > 0:
                 self.seen.add(what)
         given = {
@@ -216,7 +222,10 @@ class Run:
         self.solver = Solver([*plain, *self._domains(), *bridges], given)
 
     @staticmethod
-    def prepare(items: Sequence[Item], records: Sequence[Record], clock: range, ties: str) -> Run:
+    def prepare(
+        items: Sequence[Item], records: Sequence[Record], clock: range, ties: str,
+        lasting: Sequence[Lasting] = (),
+    ) -> Run:  # fmt: skip
         """The run of a program; the clock has all its points, the start first."""
         clauses = [_modern(item) for item in items if isinstance(item, Clause)]
         _refuse(clauses)
@@ -228,7 +237,7 @@ class Run:
                 at[record[2]].append(record)
         if not set(at) <= set(clock):
             raise ValueError("a record lies between the ticks of the clock")
-        run = Run(at, clock, ties, clauses, _directive(items, "dialect"))
+        run = Run(at, clock, ties, clauses, _directive(items, "dialect"), lasting)
         if any(isinstance(item, PatternRule) for item in items):
             from .uncertain_patterns import Patterns
 
@@ -359,6 +368,8 @@ class Run:
             kind, (time, name) = fact
             if kind == "record":
                 return self.records[time][name][0]
+            if kind == "lasting":
+                return self.lasting[name][0]
             if kind == "edge":
                 assert self.delays is not None
                 return self.delays.edges[time][name]
@@ -467,6 +478,9 @@ class Run:
     def _edges(self, goal: Compound) -> Iterator[Term]:
         """Starts and ends: the pairs whose holding differs between now and a tick later."""
         edge, pair = functor(goal.args[0])[0], children(goal.args[0])[0]
+        if self.is_input(pair):
+            yield from self._input_edges(goal, edge, pair)
+            return
         if self.delays is not None and self.delays.is_about(pair):
             for each, chance in self.delays.edges[self.now].items():
                 is_asked = unify(goal.args[0], each, {}) is not None
@@ -485,6 +499,43 @@ class Run:
             if before != after and after == (edge == "start"):
                 yield Compound(goal.functor, (Compound(edge, (each,)), Number(self.now)))
 
+    def is_input(self, pair: Term) -> bool:
+        """Are there records of the fluent?"""
+        records = (*itertools.chain(*self.records.values()), *self.lasting)
+        pairs = (what for _, what, *_ in records if functor(what) == ("=", 2))
+        return any(_fluent(what) == _fluent(pair) for what in pairs)
+
+    def _input_edges(self, goal: Compound, edge: str, pair: Term) -> Iterator[Term]:
+        """Starts and ends of a fluent that records are about."""
+        following = self.now + self.clock.step
+        told = [*self._records_at(self.now), *self._records_at(following)]
+        for each in sorted({what for _, _, what in told}, key=compact):
+            if functor(each) != ("=", 2) or unify(pair, each, {}) is None:
+                continue
+            is_last = self.now == self.clock[-1] and any(
+                what == each for _, what, _ in self.records.get(self.now, ())
+            )
+            if edge == "end" and is_last:
+                continue
+            before, after = (self._is_given(each, time) for time in (self.now, following))
+            if before != after and after == (edge == "start"):
+                yield Compound(goal.functor, (Compound(edge, (each,)), Number(self.now)))
+
+    def _is_given(self, pair: Term, time: int) -> bool:
+        """Does a record say that the pair holds at a time?"""
+        return any(
+            what == pair and self._true(fact, chance)
+            for fact, chance, what in self._records_at(time)
+        )
+
+    def _records_at(self, time: int) -> Iterator[tuple[Fact, float, Term]]:
+        """The records about a point, each as a fact, with its probability and what it says."""
+        for at, (chance, what, _) in enumerate(self.records.get(time, ())):
+            yield ("record", (time, at)), chance, what
+        for number, (chance, what, start, end) in enumerate(self.lasting):
+            if start <= time < end:
+                yield ("lasting", (start, number)), chance, what
+
     def _fluents(self, goal: Term) -> Iterator[Term]:
         yield from self._given(goal, "given_fluent")
         for pair in self.carried:
@@ -494,21 +545,18 @@ class Run:
 
     def _given(self, goal: Term, name: str) -> Iterator[Term]:
         """The records of now that match a goal and are true in this world."""
-        for at, (chance, what, _) in enumerate(self.records.get(self.now, ())):
+        for record, chance, what in self._records_at(self.now):
             fact = Compound(name, (what, Number(self.now)))
             is_kind = (name == "given_fluent") == (functor(what) == ("=", 2))
-            if (
-                is_kind
-                and unify(goal, fact, {}) is not None
-                and self._true(("record", (self.now, at)), chance)
-            ):
+            if is_kind and unify(goal, fact, {}) is not None and self._true(record, chance):
                 yield fact
 
     def _domains(self) -> list[Clause]:
         """Facts for `dynamicDomain(p(_))`: grounding says in which arguments p is to be seen."""
         dynamic = {functor(domain) for domain in self._declared("dynamicDomain")}
         seen: dict[Term, None] = {}
-        whats = {what: None for records in self.records.values() for _, what, _ in records}
+        every = (*itertools.chain(*self.records.values()), *self.lasting)
+        whats = {what: None for _, what, *_ in every}
         for clause in self.clauses:
             if functor(clause.head) == ("grounding", 1):
                 for what in whats:
@@ -656,7 +704,7 @@ def _term(name: str, args: Sequence[Term]) -> Term:
 def _point_fluents(items: Iterable[Item]) -> set[str]:
     clauses = [item for item in items if isinstance(item, Clause)]
     bodies = (term for clause in clauses for literal in clause.body for term in walk(literal))
-    asked = [term for term in bodies if functor(term) == ("holdsAt", 2)]
+    asked = [term for term in bodies if functor(term)[0] in ("holdsAt", "start", "end")]
     rules = ("initiatedAt", "terminatedAt", "initially")
     defined = [head for head in map(_head, clauses) if functor(head)[0] in rules]
     return {_name(term) for term in asked} - {_name(head) for head in defined}

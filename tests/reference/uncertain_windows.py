@@ -33,7 +33,7 @@ from .credible import (
     online,
     reported,
 )
-from .uncertain import Record, Run
+from .uncertain import Lasting, Record, Run
 from .uncertain_delays import State
 from .uncertain_patterns import Kept, Occurrence, chances_at
 
@@ -71,12 +71,20 @@ class Windows:
     kept: list[Kept] = field(default_factory=list)
     seen: list[Kept] = field(default_factory=list)
     states: dict[int, dict[Term, dict[State, float]]] = field(default_factory=dict)
+    lasting: Sequence[Lasting] = ()
+    """Records on intervals, which arrive at their start."""
 
     def query(self, time: int) -> None:
         """Bring the courses up to a query."""
         edge = max(self.start, time - self.window)
         seen = [own.record for own in self.records if own.counts(edge, time)]
-        run = Run.prepare(self.items, seen, range(edge, time + 1, self.tick), self.ties)
+        lasting = [
+            (chance, what, max(start, edge + self.tick), end)
+            for chance, what, start, end in self.lasting
+            if start <= time and end > edge + self.tick
+        ]
+        clock = range(edge, time + 1, self.tick)
+        run = Run.prepare(self.items, seen, clock, self.ties, lasting)
         if run.patterns is not None:
             self.kept += [each for each in self.seen if each.interval[1] <= edge]
             run.patterns.kept = self.kept

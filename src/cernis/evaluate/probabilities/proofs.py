@@ -331,8 +331,9 @@ class Prover:
             if pair.relation not in self._uncertainty.edged or occurrence.edge == "startI":
                 raise UnsupportedError(
                     f"{occurrence.edge}({pair.relation}) is not defined over uncertain records: "
-                    "start and end are, of simple fluents, in rules that these do not depend on "
-                    "in turn; a statically determined fluent that is made of it has both, too"
+                    "start and end are, of input and of simple fluents, in rules that these do "
+                    "not depend on in turn; a statically determined fluent that is made of it has "
+                    "both, too"
                 )
             relation = edge_relation(pair.relation, occurrence.edge)
             return Event(relation, (*pair.args, pair.value, literal))

@@ -25,7 +25,7 @@ from cernis.evaluate.probabilities.courses import Courses, Pairs, beside
 from cernis.evaluate.probabilities.credible.credible_tables import CredibleTable, maximal_table
 from cernis.evaluate.probabilities.proofs import Uncertainty
 from cernis.evaluate.probabilities.uncertain_cycles import evaluate_cycle
-from cernis.evaluate.probabilities.uncertain_edges import bounded_fluents
+from cernis.evaluate.probabilities.uncertain_edges import bounded_fluents, put_input_edges
 from cernis.evaluate.probabilities.uncertain_events import evaluate_event
 from cernis.evaluate.probabilities.uncertain_fluents import evaluate_fluent
 from cernis.evaluate.probabilities.uncertain_records import add_events, add_fluent, add_predicates
@@ -186,6 +186,10 @@ class UncertainQuery:
         else:
             fluent = memory.uncertain_fluent(relation, window)
             self.courses[relation] = add_fluent(relation, fluent, uncertainty)
+            if relation in uncertainty.bounded:
+                put_input_edges(
+                    relation, memory.open_at_query(relation, window), context, uncertainty
+                )
 
     def _stratum(self, stratum: Stratum) -> int:
         context, uncertainty = self._context, self.uncertainty
