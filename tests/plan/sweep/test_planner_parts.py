@@ -155,10 +155,12 @@ def test_blocks_come_after_what_they_ask() -> None:
     assert in_order([c, b, d]) == ([b], [c, d])
 
 
-def test_blocks_that_share_nothing_are_parts_of_their_own_unless_small() -> None:
+def test_small_parts_are_joined_if_their_keys_are_values_of_one_kind() -> None:
     record = FiredBit(FiredKind.RECORD, Relation("r", 1))
-    blocks = [block("a", record), block("b", signal("a")), block("c", record)]
-    assert parts_apart(blocks) == [blocks]
+    blocks = [block("a", record), block("b", signal("a")), block("c"), block("d")]
+    assert parts_apart(blocks, lambda _: "name") == [blocks]
+    apart = parts_apart(blocks, lambda relation: "number" if relation.name == "c" else "name")
+    assert apart == [blocks[:2], blocks[2:3], blocks[3:]]
 
 
 def test_a_signal_that_is_another_bit_is_that_bit() -> None:

@@ -7,7 +7,7 @@ none is left to find.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from cernis.check.checker import Checked
@@ -226,6 +226,11 @@ class SweepSearch:
         """All events whose records are given."""
         return frozenset(r for r in self._checked.catalogue.events if r not in self._defined)
 
+    def kinds_of(self, relation: Relation, positions: Iterable[int]) -> tuple[Hashable, ...]:
+        """For some arguments of a relation: what all arguments share that hold such values."""
+        kind = "fluent" if relation in self._checked.catalogue.fluents else "event"
+        return tuple(self._checked.types.find((kind, relation, place)) for place in positions)
+
     def is_asked(self, relation: Relation, initiates: bool) -> bool:
         """Do rules ask for initiations, or for terminations, of a fluent?"""
         return (relation, initiates) in self._asking
@@ -397,7 +402,7 @@ class _Attempt:
         self._search, self._stage, self._of_lists = search, stage, of_lists
         self._may_have_lists = may_have_lists
         self._readable = search.readable(stage, candidates)
-        keys = dict(stage.keys)
+        self._keys = keys = dict(stage.keys)
         self.known = KnownInstances(keys, search.earlier_instances(), registers=registers)
         records = search.records(keys)
         self._translator = BodyTranslator(
@@ -533,6 +538,11 @@ class _Attempt:
             statics.update({pair.instance: pair for pair in lists.hidden.values()})
             self._build(rows, statics)
 
+    def _values_of_key(self, relation: Relation) -> tuple[Hashable, ...]:
+        """What is equal for two relations if their keys are values of one kind."""
+        positions = range(relation.arity) if is_hidden(relation) else self._keys[relation]
+        return self._search.kinds_of(relation, positions)
+
     def _build(
         self, rows: dict[Relation, DefinitionRows], statics: dict[Instance, StaticPair]
     ) -> None:
@@ -547,7 +557,7 @@ class _Attempt:
         members = {pair.instance.relation: pair.members for pair in statics.values()
                    if pair.members is not None}  # fmt: skip
         builder = LaneBuilder(self._search.settings(self._stage), rows, groundings, members)
-        for part in parts_apart(ordered):
+        for part in parts_apart(ordered, self._values_of_key):
             left_out = builder.too_much(part)
             for relation in left_out:
                 self._note_all(relation, NotSweptError("needs more bits than a word has"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -31,7 +31,7 @@ from cernis.plan.sweep.lanes import (
     is_hidden,
 )
 
-_FEW_BITS = 8
+_FEW_BITS = 10
 """Lanes that do not read each other may be one if they have no more bits of state together."""
 
 
@@ -88,10 +88,12 @@ def _renamed(block: Block, same: Mapping[FiredBit, FiredBit]) -> Block:
     return replace(block, rows=rows)
 
 
-def parts_apart(blocks: list[Block]) -> list[list[Block]]:
+def parts_apart(
+    blocks: list[Block], values_of_key: Callable[[Relation], Hashable]
+) -> list[list[Block]]:
     """Blocks that read each other or are of one definition together, others apart.
 
-    Small parts that read a common event are joined.
+    Small parts are joined if `values_of_key` says that their keys are values of one kind.
     """
     parts: DisjointSets[object] = DisjointSets()
     for number, block in enumerate(blocks):
@@ -100,7 +102,7 @@ def parts_apart(blocks: list[Block]) -> list[list[Block]]:
     members: dict[object, list[Block]] = {}
     for number, block in enumerate(blocks):
         members.setdefault(parts.find(number), []).append(block)
-    return _joined(list(members.values()))
+    return _joined(list(members.values()), values_of_key)
 
 
 def _marks(block: Block) -> set[object]:
@@ -112,13 +114,20 @@ def _marks(block: Block) -> set[object]:
     return marks | {bit.relation for bit in block.fired if bit.kind is FiredKind.DUE}
 
 
-def _joined(parts: list[list[Block]]) -> list[list[Block]]:
-    """Small parts joined if they read a common event: then their keys are values of one kind."""
+def _joined(
+    parts: list[list[Block]], values_of_key: Callable[[Relation], Hashable]
+) -> list[list[Block]]:
+    """Small parts joined, so that a query has fewer walks, each of which costs something."""
     joined: list[list[Block]] = []
     for part in parts:
         is_small = bool(joined) and _size(joined[-1]) + _size(part) <= _FEW_BITS
         is_small = is_small and not (_has_register(part) or _has_register(joined[-1]))
-        if is_small and _events(joined[-1]) & _events(part):
+        kinds = {
+            values_of_key(r)
+            for each in (part, joined[-1] if joined else [])
+            for r in _relations(each)
+        }
+        if is_small and len(kinds) == 1:
             joined[-1] = [*joined[-1], *part]
         else:
             joined.append(part)
@@ -130,9 +139,11 @@ def _has_register(part: list[Block]) -> bool:
     return any(bit.kind is StateKind.OPEN for block in part for bit in block.state)
 
 
-def _events(part: list[Block]) -> set[Relation | None]:
+def _relations(part: list[Block]) -> set[Relation]:
+    """The events it reads, and the definitions that it is about."""
     fired = (bit for block in part for bit in block.fired)
-    return {bit.relation for bit in fired if bit.kind is FiredKind.RECORD}
+    events = {bit.relation for bit in fired if bit.kind is FiredKind.RECORD and bit.relation}
+    return events | {block.relation for block in part if block.relation is not None}
 
 
 def _size(part: list[Block]) -> int:
