@@ -96,7 +96,6 @@ REACHED: dict[str, str] = {
     "kernels.inertia.delayed_values": "kernels/inertia/test_delays.py",
     "kernels.inertia.due_heap": "kernels/inertia/test_unfold.py",
     "kernels.intervals.pair_operations": "kernels/intervals/test_list_operations.py",
-    "kernels.sweep.lane_arrays": "fuzz/test_lanes.py",
     "kernels.sweep.lane_output": "fuzz/test_lanes.py",
     "kernels.sweep.lane_points": "fuzz/test_lanes.py",
     "kernels.sweep.lane_timers": "fuzz/test_lanes.py",

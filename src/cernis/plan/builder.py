@@ -197,8 +197,8 @@ class Plan:
 
     @property
     def has_gates(self) -> bool:
-        """Do lanes decide which records of others count?"""
-        return any(lane.gates for lane in self.lanes)
+        """Do lanes decide which records of others count, or send points to them?"""
+        return any(lane.asked_gates for lane in self.lanes)
 
     @cached_property
     def list_programs(self) -> Mapping[int, ListProgram]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -65,11 +66,13 @@ def test_gates_open_and_close(seed: int) -> None:
         assert len(gates.keys) == len(expected)
 
 
-def stream(seed: int, count: int = 70) -> list[str]:
+def stream(
+    seed: int, count: int = 70, record_at: Callable[[Random, int], str] = family_record
+) -> list[str]:
     """Records of which some arrive late, come twice, or are taken back."""
     random, lines = Random(seed), []
     for _ in range(count):
-        name, time, rest = family_record(random, random.randint(1, 60)).split("|", 2)
+        name, time, rest = record_at(random, random.randint(1, 60)).split("|", 2)
         arrival = int(time) + random.choice([0, 0, 0, 3, 20])
         lines.append(f"{name}|{arrival}|{time}|{rest}")
         chance = random.random()
@@ -101,7 +104,9 @@ def test_programs_of_the_tests_have_gates() -> None:
     assert sum(plan.is_swept for plan in plans) > 12
 
 
-def batches(seed: int, queries: list[int]) -> list[tuple[list[str], list[str]]]:
+def batches(
+    seed: int, queries: list[int], record_at: Callable[[Random, int], str] = family_record
+) -> list[tuple[list[str], list[str]]]:
     """For each query the records that come before it, and those that are taken back."""
     random, known = Random(seed), []
     out = []
@@ -110,7 +115,7 @@ def batches(seed: int, queries: list[int]) -> list[tuple[list[str], list[str]]]:
         for _ in range(random.randint(0, 25)):
             late = random.choice([0, 0, 8, 25])
             time = max(1, query - late - random.randint(0, 10))
-            name, _, rest = family_record(random, time).split("|", 2)
+            name, _, rest = record_at(random, time).split("|", 2)
             come.append(f"{name}|{time}|{time}|{rest}")
         for record in list(known):
             if random.random() < 0.05:

@@ -10,7 +10,8 @@ from cernis.answers.result import as_text
 from cernis.check.model import Relation, flatten
 from cernis.evaluate.run import Run
 from cernis.knowledge.ground_values import canonical, term_of
-from cernis.plan.sweep.lanes import SweepWay, is_hidden
+from cernis.plan.builder import Plan
+from cernis.plan.sweep.lanes import SweepWay, is_gate, is_hidden
 from cernis.program import Program
 from cernis.records.record_sources import read_events
 from cernis.syntax import parse
@@ -86,6 +87,8 @@ def by_sweep(program: Program, run: WholeRun) -> Answers:
     held: dict[PairOfKey, Intervals] = dict(run.fluents)
     for swept in plan.sweep:
         for lane in swept.lanes:
+            if lane.asked_gates:
+                continue
             lane = replace(lane, tick=run.tick, ties=run.ties)
             walk = LaneInterpreter(lane, run.solver, run.start, run.end)
             walk.run(run.events)
@@ -99,14 +102,22 @@ def by_sweep(program: Program, run: WholeRun) -> Answers:
         for listed in swept.lists:
             lists = ListInterpreter(listed, run.solver, run.start, run.end, run.tick)
             held |= lists.run(held)
+    of_members = _of_members(program.plan)
     for (relation, args, value), intervals in held.items():
         if (
             relation not in hidden
             and not is_hidden(relation)
+            and not is_gate(relation)
+            and relation not in of_members
             and (relation, args, value) not in run.fluents
         ):
             answers[_name(relation, (*args, value))] = str(as_spans(intervals))
     return answers
+
+
+def _of_members(plan: Plan) -> set[Relation]:
+    """The fluents of which lanes do not write out the members."""
+    return {each.relation for lane in plan.lanes for each in lane.head_members}
 
 
 def _name(relation: Relation, terms: Sequence[Term]) -> str:
@@ -136,7 +147,7 @@ def by_engine(program: Program, text: str, run: WholeRun, may_walk: bool = False
         verdict.relation
         for swept in program.plan.sweep
         for verdict in swept.verdicts
-        if verdict.way not in (SweepWay.COLUMNS, SweepWay.LINKED_LANE)
+        if verdict.way not in (SweepWay.COLUMNS, SweepWay.LINKED_LANE) and not verdict.has_gate
     }
     kind = _WalkedRun if may_walk else _ColumnsRun
     records = read_events(text.splitlines(), plan.checked)
@@ -147,7 +158,7 @@ def by_engine(program: Program, text: str, run: WholeRun, may_walk: bool = False
         head = item.head
         assert isinstance(head, Compound)
         relation, terms = _entity(head)
-        if relation in in_sweep:
+        if relation in in_sweep - _of_members(plan):
             answers[_name(relation, terms)] = str(_times(head.args[1]))
     return answers
 

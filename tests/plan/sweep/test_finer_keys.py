@@ -56,7 +56,7 @@ def test_fluents_of_two_entities_share_a_lane() -> None:
 
 def test_what_has_not_the_whole_key_stays_with_columns() -> None:
     assert verdicts(STATUS)["status/2"] == ("lane", "")
-    text = STATUS + "initiatedAt(seen(K)=true, T) :- happensAt(start(status(K, M)=open), T).\n"
+    text = STATUS + "seen(K)=true iff status(K, _M)=open.\n"
     assert reason(text, "seen/1") == "has not both K and M, by which others are walked"
 
 

@@ -59,21 +59,30 @@ def test_a_gated_lane_opens_gates_for_others() -> None:
 @pytest.mark.parametrize(
     "rule",
     [
-        # Who is warned is no argument of a record.
-        "initiatedAt(warned(A)=true, T) :- happensAt(end(status(K, M)=voting), T), chair(K, A).\n"
-        "chair(k1, ann).",
+        # Who is warned is no argument of a record, and depends on the time.
+        "initiatedAt(warned(A)=true, T) :- happensAt(end(status(K, M)=voting), T), A is T mod 5.",
         # No record names both keys.
         "initiatedAt(warned(A)=true, T) :- happensAt(blame(A, K), T), "
         "holdsAt(status(K, M)=voting, T).",
-        # The value of the other key is compared with the record.
-        "initiatedAt(warned(A)=S, T) :- happensAt(vote(A, K, M, _), T), "
-        "holdsAt(status(K, M)=S, T).",
+        # A value of the other key that may be any is compared with the record.
+        "initiatedAt(proposer(K, M)=A, T) :- happensAt(second(A, K, M), T).\n"
+        "initiatedAt(warned(A)=P, T) :- happensAt(vote(A, K, M, _), T), "
+        "holdsAt(proposer(K, M)=P, T).",
     ],
 )  # fmt: skip
 def test_what_has_no_gate(rule: str) -> None:
     plan = plan_of(f"{STATUS}{rule}\n")
     assert ways(plan)["warned"] == ("columns", False)
     assert not plan.has_gates
+
+
+def test_values_of_another_key_are_written_out() -> None:
+    rule = (
+        "initiatedAt(warned(A)=S, T) :- happensAt(vote(A, K, M, _), T), "
+        "holdsAt(status(K, M)=S, T).\n"
+    )
+    plan = plan_of(STATUS + rule)
+    assert ways(plan)["warned"] == ("lane", True)
 
 
 def test_a_stage_alone_has_no_lanes_that_others_open_gates_for() -> None:

@@ -23,16 +23,13 @@ FITS: dict[str, tuple[int, int, int, int, int]] = {
     "surveillance": (0, 1, 0, 0, 8),
     "toy": (3, 0, 0, 0, 0),
     "trading": (0, 0, 0, 0, 8),
-    "voting": (6, 0, 0, 0, 6),
+    "voting": (10, 0, 0, 0, 2),
     "weather": (0, 0, 0, 0, 8),
 }
 
 # Why definitions stay with columns that do so by themselves, and not for what they read.
 REASONS: dict[str, dict[str, str]] = {
     "netbill": {"per(accept_quote(_,_,_))/3": "reads suspended/2 by another key"},
-    "voting": {
-        "outcome/2": "counts or collects what holds at a point",
-    },
     "surveillance": {"person/1": "reads mobile/1, which is a list"},
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -33,6 +33,11 @@ class RelationKeys(Protocol):
 
     def columns(self, numbers: Integers, relation: Relation) -> list[Array]:
         """The values of keys, in the order in which a relation has them among its arguments."""
+
+    def members(
+        self, relation: Relation, numbers: Integers
+    ) -> tuple[Integers, Mapping[int, Array]] | None:
+        """The members of keys, where a relation is about them: place of the key, and arguments."""
 
 
 class BitColumns:
@@ -81,6 +86,22 @@ class BitColumns:
         """The arguments of the relation, for rows of a bit and the number of a key each."""
         of_key = iter(self._keys.columns(keys, self.relation))
         return [next(of_key) if by is None else by[bits] for by in self._constants]
+
+    def instances(self, bits: Integers, keys: Integers) -> tuple[slice | Integers, list[Array]]:
+        """The arguments of all instances that rows are about, and which row each belongs to.
+
+        A row of a key is about all members of the key, where the relation is about members.
+        """
+        members = self._keys.members(self.relation, keys)
+        if members is None:
+            return slice(None), self.arguments(bits, keys)
+        rows, columns = members
+        bits, keys = bits[rows], keys[rows]
+        of_key = iter(self._keys.columns(keys, self.relation))
+        return rows, [
+            columns[place] if place in columns else next(of_key) if by is None else by[bits]
+            for place, by in enumerate(self._constants)
+        ]  # fmt: skip
 
     def values(self, bits: Integers) -> Array:
         """The values of the fluent, for rows of a bit each."""

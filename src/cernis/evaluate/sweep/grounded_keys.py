@@ -74,6 +74,12 @@ class GroundedKeys:
         values, places = self.of_keys.columns(numbers), self._positions[relation]
         return [values[place] for place in sorted(range(len(places)), key=places.__getitem__)]
 
+    def members(
+        self, relation: Relation, numbers: Integers
+    ) -> tuple[Integers, Mapping[int, Array]] | None:
+        """The members of keys, where a relation is about them; these keys have none."""
+        return None
+
     def _enter_allowed(self, context: Context) -> Integers:
         """Find out which pairs keys may have that are new; gives these keys."""
         new = np.arange(len(self.allowed), self.of_keys.count)

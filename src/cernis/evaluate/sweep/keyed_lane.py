@@ -9,10 +9,10 @@ import numpy as np
 from cernis.check.model import Relation
 from cernis.evaluate.query_loop import Admitted
 from cernis.evaluate.sweep.bit_columns import BitColumns, event_columns, fluent_columns
-from cernis.evaluate.sweep.gated_records import GatedRecords, GatingLane
+from cernis.evaluate.sweep.gated_records import GatedRecords
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.lane_intake import LaneIntake
-from cernis.evaluate.sweep.lane_keys import LaneKeys
+from cernis.evaluate.sweep.lane_keys import LaneKeys, key_domains
 from cernis.evaluate.sweep.lane_state import (
     BitIntervals,
     BitPoints,
@@ -21,6 +21,8 @@ from cernis.evaluate.sweep.lane_state import (
     ValueIntervals,
 )
 from cernis.evaluate.sweep.lane_storage import KnownTransitions
+from cernis.evaluate.sweep.members.counted_keys import WalkedLane
+from cernis.evaluate.sweep.members.sent_records import SentRecords
 from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.kernels.array_types import Matrix
 from cernis.kernels.sweep.lane_tables import BREAK, INITIATION, LaneTables
@@ -35,7 +37,7 @@ class KeyedLane:
 
     def __init__(
         self, lane: Lane, context: Context, start: int | None = None,
-        earlier: Sequence[GatingLane] = (),
+        earlier: Sequence[WalkedLane] = (),
     ) -> None:  # fmt: skip
         """Begin at the start of the run, or later if what holds there is given to the walk.
 
@@ -64,6 +66,10 @@ class KeyedLane:
             relation: GatedRecords(lane, relation, earlier)
             for relation in gated if relation is not None
         }  # fmt: skip
+        domains = key_domains(lane, context)
+        self._sent = [
+            SentRecords(lane, each, earlier, domains, self.of_keys.enter) for each in lane.sent
+        ]
 
     def update(self, admitted: Mapping[Relation, Admitted], context: Context) -> LaneChanges:
         """Take note of what came and went, and walk up to the query."""
@@ -76,6 +82,9 @@ class KeyedLane:
                 context.window.edge
             ):
                 self.walk.change(keys, times, words, gone=is_gone, payload=payload)
+        for sent in self._sent:
+            for keys, times, words, is_gone in sent.changes(context.window.edge, context):
+                self.walk.change(keys, times, words, gone=is_gone)
         self._know_keys(context)
         may_have_left = any(len(each.removed) for each in admitted.values())
         changed = self.keys.update_groundings(context, may_have_left)

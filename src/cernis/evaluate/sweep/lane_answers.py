@@ -242,16 +242,31 @@ def _beginnings(columns: Sequence[Integers]) -> Integers:
 def _fluent_table(columns: BitColumns, intervals: BitIntervals) -> FluentTable:
     bits, keys, starts, ends = _about(columns, intervals)
     first = _beginnings([bits, keys])
+    offsets = np.append(first, len(bits)).astype(np.int64)
+    bits = bits[first]
+    rows, arguments = columns.instances(bits, keys[first])
+    if not isinstance(rows, slice):
+        places, offsets = _repeated(offsets, rows)
+        bits, starts, ends = bits[rows], starts[places], ends[places]
     return FluentTable(
-        columns.arguments(bits[first], keys[first]), columns.values(bits[first]), columns.domains,
-        columns.value_domain, np.append(first, len(bits)).astype(np.int64), starts, ends,
+        arguments, columns.values(bits), columns.domains, columns.value_domain, offsets, starts,
+        ends,
     )  # fmt: skip
+
+
+def _repeated(offsets: Integers, groups: Integers) -> tuple[Integers, Integers]:
+    """The places of the rows of some groups, one group after the other; and where each begins."""
+    counts = (offsets[1:] - offsets[:-1])[groups]
+    stops = np.cumsum(counts)
+    places = np.arange(int(counts.sum())) + np.repeat(offsets[groups] - (stops - counts), counts)
+    return places, np.append(0, stops).astype(np.int64)
 
 
 def fluent_rows_of(columns: BitColumns, intervals: BitIntervals) -> StoredRows:
     """Those of some intervals that are about a fluent, as rows: start, end and value."""
     bits, keys, starts, ends = _about(columns, intervals)
-    return StoredRows(columns.arguments(bits, keys), [starts, ends, columns.values(bits)])
+    rows, arguments = columns.instances(bits, keys)
+    return StoredRows(arguments, [starts[rows], ends[rows], columns.values(bits[rows])])
 
 
 def _event_rows(columns: BitColumns, points: BitPoints) -> StoredRows:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from cernis.check.model import Relation
 from cernis.evaluate.sweep.grounded_keys import GroundedKeys, Members, are_equal_members
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
+from cernis.evaluate.sweep.members.member_tables import MemberTable
 from cernis.evaluate.sweep.sign_conditions import with_values
-from cernis.kernels.array_types import Integers, Words
+from cernis.kernels.array_types import Array, Integers, Words
 from cernis.operators.collections import ROW
 from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.rule_heads import head_column
@@ -56,6 +58,7 @@ class LaneKeys(GroundedKeys):
         """Does it follow domains what holds initially?"""
         self._initial_filling: int | None = None
         self._initial_members: Members | None = None
+        self._member_tables = {each.relation: MemberTable(each) for each in lane.head_members}
         self._is_followed = False
         """May known keys begin otherwise than before?"""
 
@@ -78,11 +81,27 @@ class LaneKeys(GroundedKeys):
         self._follow_initial(context)
         initial = self._initial_words(context)
         new = self._enter_allowed(context)
+        for table in self._member_tables.values():
+            table.update(self.of_keys, self.of_keys.count, context)
         if len(new):
             first, conflicts = self._first_words(new, self.allowed[new], initial, context)
             self.first_words = np.concatenate([self.first_words, first])
             self._first_allowed = np.concatenate([self._first_allowed, self.allowed[new]])
             self.first_conflicts = np.concatenate([self.first_conflicts, conflicts])
+
+    def members(
+        self, relation: Relation, numbers: Integers
+    ) -> tuple[Integers, Mapping[int, Array]] | None:
+        """The members of some keys, where a fluent is about them.
+
+        There is a row for each member, with the place of its key, and columns by the place of the
+        argument.
+        """
+        table = self._member_tables.get(relation)
+        if table is None:
+            return None
+        rows, columns = table.of(numbers)
+        return rows, dict(zip(table.members.positions, columns, strict=True))
 
     def update_first(self, context: Context) -> Integers:
         """Take note of what holds initially of known keys; gives those that begin otherwise now."""

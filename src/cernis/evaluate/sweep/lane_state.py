@@ -23,6 +23,7 @@ from cernis.evaluate.sweep.lane_storage import (
 )
 from cernis.kernels.array_types import Array, Booleans, Floats, Integers, Matrix, Tags, Words
 from cernis.kernels.sweep import (
+    holding_counts,
     keyed_log,
     lane_arms,
     lane_arrays,
@@ -410,6 +411,20 @@ class LaneState(LaneStorage):
                 return self.arms()
             output = twice_as_long(output)
         return BitIntervals(*lane_edges.by_code(output, int(progress[1]))[1][:4])
+
+    def holding_counts(
+        self, groups: Integers, times: Integers, chains: tuple[Integers, Integers], masks: Words
+    ) -> Matrix:
+        """For each point and mask: how many bits of it the keys of its group hold before it.
+
+        `chains` are the first key of each group, and the next one after each key.
+        """
+        counts = np.zeros((len(groups), len(masks)), np.int64)
+        base = self.start if self._base is None else self._base
+        counting = holding_counts.HOLDING_COUNTS[self._kind]
+        log = self._log(self.key_count)
+        counting(self._machine, log, base, groups, times, *chains, masks, counts)
+        return counts
 
     # -- saving ------------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ def _worth_it(
     for each in (each for plan in plans for each in plan.lists):
         torn |= {parts.find(r) for r in (*each.definitions, *(s.relation for s in each.sources))}
     for lane in (lane for plan in plans for lane in plan.lanes):
-        if lane.listed or lane.registers or lane.gates or lane.sent_gates:
+        if lane.listed or lane.registers or lane.gates or lane.sent_gates or lane.head_members:
             torn |= set(map(parts.find, lane.definitions))
     return frozenset(relation for relation in definitions if parts.find(relation) in needed - torn)
 

@@ -15,7 +15,6 @@ from cernis.plan.sweep.rule_bodies import (
     AskedKind,
     AskedLiteral,
     ConjunctiveBody,
-    bodies_of,
     head_terms,
     names_of,
 )
@@ -146,7 +145,7 @@ class PointDefinition:
                 rule.span,
             )  # fmt: skip
         allowed = self._allowed(rule)
-        for body in self._bodies_of(rule):
+        for body in self.translator.bodies_of(rule):
             carried = self._carried(rule, body, head, open_names)
             yield self.translator.scope(
                 body, head, self.positions, key_names, open_names, None if carried else joined,
@@ -183,12 +182,6 @@ class PointDefinition:
             return {}
         assert isinstance(rule.head, Pair)
         return self.grounded.of(rule.head, self.definition.groundings)
-
-    def _bodies_of(self, rule: PointRule) -> list[ConjunctiveBody]:
-        bodies = self.translator.bodies
-        if id(rule) not in bodies:
-            bodies[id(rule)] = bodies_of(rule.steps, "", rule.span)
-        return bodies[id(rule)]
 
     # -- rows -------------------------------------------------------------------------------
 

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from cernis.errors import CernisError
 from cernis.knowledge import Knowledge, Route
+from cernis.knowledge.fact_tables import FactTable
 from cernis.knowledge.ground_values import canonical, is_ground, term_of, value
 from cernis.plan.logical import (
+    Aggregate,
     Branches,
     Compute,
     Except,
@@ -37,7 +39,9 @@ class KnownFacts:
 
     def grows(self, steps: Iterable[PointOperator]) -> bool:
         """Do some conditions ask for what a run adds?"""
-        return self.grows_goals(goal_of(step) for step in steps)
+        return self.grows_goals(
+            goal_of(step) for step in steps if not isinstance(step, Aggregate)
+        )  # fmt: skip
 
     def grows_goals(self, goals: Iterable[Term]) -> bool:
         """Do some goals ask for what a run adds?"""
@@ -86,6 +90,8 @@ class KnownFacts:
             each = [self.values(name, branch) for branch in step.branches]
             known = [values for values in each if values is not None]
             return frozenset[Term]().union(*known) if len(known) == len(each) else None
+        if isinstance(step, Aggregate):
+            return None
         goal = goal_of(step)
         if isinstance(step, Lookup) and name in names_of([goal]):
             key = (goal, name)
@@ -101,15 +107,45 @@ class KnownFacts:
             return frozenset(canonical(answer[name]) for answer in answers)
         return None
 
-    def _column(self, name: str, step: Lookup) -> frozenset[Term] | None:
-        """The values at a variable's place in the rows of a table that agree with its constants."""
+    def is_function(
+        self, steps: Iterable[PointOperator], names: Iterable[str], others: Iterable[str]
+    ) -> bool:
+        """Is there, for some values of `names`, one value of each of the others at most?
+
+        That is looked up where the conditions are one table of facts.
+        """
+        lookups = tuple(steps)
+        if len(lookups) != 1 or not isinstance(lookups[0], Lookup):
+            return False
+        table, goal = self._table(lookups[0]), lookups[0].goal
+        if table is None or not isinstance(goal, Compound):
+            return False
+        places, other_places = (
+            [at for at, arg in enumerate(goal.args) if isinstance(arg, Variable)
+             and arg.name in wanted]
+            for wanted in (set(names), set(others))
+        )  # fmt: skip
+        first: dict[tuple[object, ...], tuple[object, ...]] = {}
+        return all(
+            first.setdefault(tuple(row[at] for at in places), value) == value
+            for row in table.rows()
+            for value in [tuple(row[at] for at in other_places)]
+        )
+
+    def _table(self, step: Lookup) -> FactTable | None:
+        """The table of facts that a condition looks up, if no run adds to it and it is not long."""
         predicate = self._knowledge.predicates.get(functor(step.goal))
         if predicate is None or predicate.grows or predicate.chances is not None:
             return None
         if predicate.route not in (Route.TABLE, Route.MATERIALISE):
             return None
         table = self._knowledge.table(*functor(step.goal))
-        if len(table) > _MOST_ROWS or not isinstance(step.goal, Compound):
+        return None if len(table) > _MOST_ROWS else table
+
+    def _column(self, name: str, step: Lookup) -> frozenset[Term] | None:
+        """The values at a variable's place in the rows of a table that agree with its constants."""
+        table = self._table(step)
+        if table is None or not isinstance(step.goal, Compound):
             return None
         args = step.goal.args
         fixed = [(place, value(arg)) for place, arg in enumerate(args) if is_ground(arg)]

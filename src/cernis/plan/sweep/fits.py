@@ -39,6 +39,8 @@ from cernis.plan.sweep.lanes import (
     is_hidden,
 )
 from cernis.plan.sweep.list_programs import ListPlanner, Readable, ReadableRelation
+from cernis.plan.sweep.members.head_members import with_members
+from cernis.plan.sweep.members.sent_points import SentPoints
 from cernis.plan.sweep.rule_bodies import ConjunctiveBody
 from cernis.plan.sweep.static_formulas import StaticDefinition, StaticPair
 from cernis.plan.sweep.unfit import (
@@ -115,6 +117,8 @@ class SweepSearch:
         """By the identity of a rule: what it is written out to."""
         self._reads: dict[int, list[Pair | Event]] = {}
         """By the identity of a definition."""
+        self.sent: dict[Relation, SentPoints] = {}
+        """What records are points that another lane sends."""
         self.kept: list[object] = []
         """Rules and stages that were written while planning: what is known goes by identity."""
         self._walked: set[Relation] = set()
@@ -171,11 +175,13 @@ class SweepSearch:
         reasons = dict(self._unfit_at_once(stage, distinct))
         lists: set[Relation] = set()
         registers: set[Relation] = set()
+        members: set[Relation] = set()
         while True:
             candidates = {r: parts for r, parts in distinct.items() if r not in reasons}
             attempt = _Attempt(
                 self, stage, candidates, frozenset(lists & candidates.keys()),
-                frozenset(registers & candidates.keys()), self._walked.isdisjoint(distinct),
+                frozenset(registers & candidates.keys()), frozenset(members),
+                self._walked.isdisjoint(distinct),
             )  # fmt: skip
             if attempt.run():
                 break
@@ -183,6 +189,7 @@ class SweepSearch:
                 reasons.update(attempt.reasons)
             lists |= attempt.new_lists
             registers |= attempt.new_registers
+            members |= attempt.new_members
         known = attempt.known.of
         ways = _ways(attempt)
         verdicts = [
@@ -220,7 +227,10 @@ class SweepSearch:
     def records(self, keys: Mapping[Relation, tuple[int, ...]]) -> frozenset[Relation]:
         """The input events that carry the key."""
         events = self._checked.catalogue.events
-        return frozenset(r for r in keys if r in events and r not in self._defined)
+        return frozenset(
+            relation for relation in keys
+            if relation in self.sent or (relation in events and relation not in self._defined)
+        )  # fmt: skip
 
     def input_events(self) -> frozenset[Relation]:
         """All events whose records are given."""
@@ -388,7 +398,8 @@ class _Attempt:
 
     def __init__(
         self, search: SweepSearch, stage: Stage, candidates: dict[Relation, list[Definition]],
-        of_lists: frozenset[Relation], registers: frozenset[Relation], may_have_lists: bool,
+        of_lists: frozenset[Relation], registers: frozenset[Relation],
+        with_members: frozenset[Relation], may_have_lists: bool,
     ) -> None:  # fmt: skip
         self.candidates = candidates
         self.reasons: dict[Relation, _Reason] = {}
@@ -397,6 +408,8 @@ class _Attempt:
         """Definitions that turned out to need lists."""
         self.new_registers: set[Relation] = set()
         """Definitions that turned out to need registers."""
+        self.new_members: set[Relation] = set()
+        """Definitions that turned out to be about members of a key."""
         self.lanes: list[Lane] = []
         self.lists: list[ListProgram] = []
         self._search, self._stage, self._of_lists = search, stage, of_lists
@@ -408,6 +421,7 @@ class _Attempt:
         self._translator = BodyTranslator(
             keys, records, self.known, search.facts, registers, search.bodies
         )
+        self._with_members = with_members
 
     def run(self) -> bool:
         """Plan all; if it is not done, something is not to be tried again as it was."""
@@ -421,7 +435,8 @@ class _Attempt:
 
     @property
     def _is_refuted(self) -> bool:
-        return bool(self.reasons or self.new_lists or self.new_registers)
+        new = self.new_lists or self.new_registers or self.new_members
+        return bool(self.reasons or new)
 
     def _note(self, relation: Relation, error: NotSweptError) -> None:
         definition = self.candidates[relation][0]
@@ -429,6 +444,9 @@ class _Attempt:
         may_be_list = is_static and self._may_have_lists and relation not in self._of_lists
         if isinstance(error, NotCausalError) and may_be_list:
             self.new_lists.add(relation)
+            return
+        if isinstance(error, FamilyError) and self._may_have_members(relation):
+            self.new_members.add(relation)
             return
         may_have_register = definition.kind == FluentKind.SIMPLE and self._may_have_registers
         is_known = relation in self._translator.registers
@@ -443,6 +461,14 @@ class _Attempt:
         """Note a reason; that of a hidden list is one of the definitions that lists are for."""
         for each in self._of_lists if is_hidden(relation) else (relation,):
             self._note(each, error)
+
+    def _may_have_members(self, relation: Relation) -> bool:
+        """Can it be about members of a key, as it has not been tried so far?"""
+        definitions = self.candidates[relation]
+        if relation in self._with_members or len(definitions) > 1:
+            return False
+        positions = self._translator.keys[relation]
+        return with_members(definitions[0], positions, self._search.facts)[1] is not None
 
     @property
     def _may_have_registers(self) -> bool:
@@ -484,7 +510,7 @@ class _Attempt:
         for relation, definition in self._in_order():
             if definition.kind == FluentKind.STATIC:
                 planners.append((relation, StaticDefinition(
-                    definition, translator, search.grounded,
+                    self._by_key(definition), translator, search.grounded,
                     (*self.candidates, *search.earlier_instances()),
                 )))  # fmt: skip
             else:
@@ -493,6 +519,16 @@ class _Attempt:
                     search.is_asked(relation, True), search.named_values(relation),
                 )))  # fmt: skip
         return planners
+
+    def _by_key(self, definition: Definition) -> Definition:
+        """A definition, or if it is about members of its key, what it says of the key."""
+        if definition.relation not in self._with_members:
+            return definition
+        positions = self._translator.keys[definition.relation]
+        of_key, members = with_members(definition, positions, self._search.facts)
+        if members is not None:
+            self._translator.head_members[definition.relation] = members
+        return of_key
 
     def _in_order(self) -> Iterator[tuple[Relation, Definition]]:
         for stratum in self._stage.strata:
@@ -556,7 +592,10 @@ class _Attempt:
         groundings = {pair.instance.relation: pair.groundings for pair in statics.values()}
         members = {pair.instance.relation: pair.members for pair in statics.values()
                    if pair.members is not None}  # fmt: skip
-        builder = LaneBuilder(self._search.settings(self._stage), rows, groundings, members)
+        builder = LaneBuilder(
+            self._search.settings(self._stage), rows, groundings, members,
+            self._translator.head_members, self._search.sent,
+        )  # fmt: skip
         for part in parts_apart(ordered, self._values_of_key):
             left_out = builder.too_much(part)
             for relation in left_out:

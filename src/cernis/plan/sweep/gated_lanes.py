@@ -14,11 +14,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cernis.check.model import Event, FluentKind, Relation
+from cernis.check.model import Event, FluentKind, Pair, Relation
+from cernis.knowledge.ground_values import canonical
 from cernis.plan.linked.instance_kinds import tuple_positions, variable_names
-from cernis.plan.logical import Definition, Match, PointRule, RulePlan, Stage, Stratum
+from cernis.plan.logical import (
+    Aggregate,
+    Definition,
+    Match,
+    PointRule,
+    RulePlan,
+    Stab,
+    Stage,
+    Stratum,
+)
 from cernis.plan.sweep.definition_rows import key_names_of
-from cernis.plan.sweep.lanes import SweepWay, gate_event
+from cernis.plan.sweep.lane_rules import with_values
+from cernis.plan.sweep.lanes import OPEN, SweepWay, gate_event
+from cernis.plan.sweep.members.head_members import HeadMembers, bodies_without_members
+from cernis.plan.sweep.members.sent_points import SentPoints, check_counted, split_body
 from cernis.plan.sweep.rule_bodies import (
     AskedKind,
     AskedLiteral,
@@ -27,10 +40,12 @@ from cernis.plan.sweep.rule_bodies import (
     head_terms,
     names_asked,
     names_of,
+    with_constants,
 )
 from cernis.plan.sweep.unfit import NotSweptError
+from cernis.plan.sweep.unrolled import Instance
 from cernis.source import Span
-from cernis.syntax.tree import Variable
+from cernis.syntax.tree import Term, Variable
 
 if TYPE_CHECKING:
     from cernis.plan.sweep.fits import PlannedStage, SweepSearch
@@ -81,6 +96,21 @@ class _GatedSearch:
         self._inputs = search.input_events()
         self._gate_count = 0
 
+    @property
+    def _members(self) -> dict[Relation, HeadMembers]:
+        """The fluents that hold of all members of a key."""
+        lanes = (lane for part in self._numbered() for lane in part.plan.lanes)
+        return {each.relation: each for lane in lanes for each in lane.head_members}
+
+    @property
+    def _keys(self) -> Keys:
+        """The key of what is walked."""
+        return {
+            relation: positions
+            for part in self._numbered() for relation, positions in part.stage.keys
+            if part.plan.ways.get(relation) is SweepWay.LANE
+        }  # fmt: skip
+
     def try_definition(self, definition: Definition, stage: Stage, stratum: Stratum) -> None:
         """Walk a definition by all of its arguments, if gates make that possible."""
         positions = tuple_positions(definition)
@@ -93,7 +123,8 @@ class _GatedSearch:
                 self._write(rule, draft)
         except NotSweptError:
             return
-        if draft.gates:
+        is_sent = any(relation in self._search.sent for relation in draft.keys)
+        if draft.gates or is_sent:
             self._accept(draft, stage, stratum)
 
     def _accept(self, draft: _Draft, stage: Stage, stratum: Stratum) -> None:
@@ -108,6 +139,8 @@ class _GatedSearch:
         self._search.kept.append(apart)
         planned = self._search.planned_apart(apart, ())
         if definition.relation not in planned.plan.swept:
+            return
+        if any(lane.sent and lane.registers for lane in planned.plan.lanes):
             return
         flat = list(self._numbered())
         senders = {number: self._with_gates(flat[number], draft, number) for number in draft.gates}
@@ -130,7 +163,7 @@ class _GatedSearch:
         """A part with further gates among its definitions."""
         stage, gates = part.stage, draft.gates[number]
         more = {each.relation: tuple(range(each.relation.arity)) for each in gates}
-        keys = {**dict(stage.keys), **draft.carriers[number], **more}
+        keys = {**dict(stage.keys), **draft.carriers.get(number, {}), **more}
         level = stage.strata[-1].level
         stratum = Stratum(level, False, False, False, (), tuple(gates))
         extended = replace(stage, keys=tuple(keys.items()), strata=(*stage.strata, stratum))
@@ -147,18 +180,62 @@ class _GatedSearch:
         names = key_names_of(rule.head, draft.positions)
         if set(rule.open_variables) & names_of(rule.head.args):
             raise NotSweptError("leaves an argument open", rule.span)
-        bodies = self._bodies_of(rule)
-        written = [self._gated_body(body, rule, names, draft) for body in bodies]
-        for body in written:
-            for literal in body.literals:
+        by_head: dict[Pair | Event, list[ConjunctiveBody]] = {}
+        for head, body in self._bodies_of(rule, draft):
+            by_head.setdefault(head, []).append(self._gated_body(body, head, names, draft))
+        for head, written in by_head.items():
+            for literal in (each for body in written for each in body.literals):
                 draft.add_key(literal.relation, _places(literal, names), literal.span)
-        feeding = PointRule(rule.kind, rule.head, (), rule.open_variables, rule.span)
-        draft.rules.append(self._new_rule(feeding, written))
+            feeding = PointRule(rule.kind, head, (), rule.open_variables, rule.span)
+            draft.rules.append(self._new_rule(feeding, written))
 
-    def _bodies_of(self, rule: PointRule) -> list[ConjunctiveBody]:
+    def _bodies_of(
+        self, rule: PointRule, draft: _Draft
+    ) -> Iterator[tuple[Pair | Event, ConjunctiveBody]]:
+        """What a rule is written out to, with its head; other lanes are asked for constants."""
         if id(rule) not in self._search.bodies:
             self._search.bodies[id(rule)] = bodies_of(rule.steps, "", rule.span)
-        return self._search.bodies[id(rule)]
+        for body in self._search.bodies[id(rule)]:
+            for each in bodies_without_members(body, self._members, self._keys):
+                yield from self._unrolled(rule.head, each, draft)
+
+    def _unrolled(
+        self, head: Pair | Event, body: ConjunctiveBody, draft: _Draft
+    ) -> Iterator[tuple[Pair | Event, ConjunctiveBody]]:
+        """A body for each value that the fluents of other lanes give to its variables."""
+        for literal in body.literals:
+            names = self._open_names(literal, head, body, draft)
+            if names:
+                for values in self._values_of(literal, names):
+                    yield from self._unrolled(
+                        _head_with(head, values), with_values(body, values), draft
+                    )  # fmt: skip
+                return
+        yield head, body
+
+    def _open_names(
+        self, literal: AskedLiteral, head: Pair | Event, body: ConjunctiveBody, draft: _Draft
+    ) -> list[str]:
+        """The variables of an instance in another lane that something else mentions, too."""
+        key = self._keys.get(literal.relation)
+        is_asked = literal.kind is not AskedKind.EVENT and not literal.negated
+        if key is None or not is_asked or literal.relation == draft.definition.relation:
+            return []
+        others = names_of(head_terms(head))
+        others |= names_of(t for each in body.literals if each is not literal for t in each.terms)
+        others |= {name for step in body.conditions for name in names_asked(step)}
+        terms = [term for place, term in enumerate(literal.terms) if place not in key]
+        return sorted(names_of(terms) & others)
+
+    def _values_of(self, literal: AskedLiteral, names: list[str]) -> list[dict[str, Term]]:
+        """The values that instances give to variables; an error if they may be any."""
+        values: dict[tuple[Term, ...], dict[str, Term]] = {}
+        for part in self._numbered():
+            for instance in part.instances.get(literal.relation, ()):
+                found = _agreeing(literal, instance, names)
+                if found is not None:
+                    values[tuple(found[name] for name in names)] = found
+        return list(values.values())
 
     def _new_rule(self, rule: PointRule, bodies: Iterable[ConjunctiveBody]) -> PointRule:
         """A rule of which only the bodies count; it is kept, as they are known by its identity."""
@@ -167,19 +244,19 @@ class _GatedSearch:
         return rule
 
     def _gated_body(
-        self, body: ConjunctiveBody, rule: PointRule, names: tuple[str, ...], draft: _Draft
+        self, body: ConjunctiveBody, head: Pair | Event, names: tuple[str, ...], draft: _Draft
     ) -> ConjunctiveBody:
         """A body that asks for records alone, and for a gate if it asks for anything else."""
         outside = [each for each in body.literals if not self._is_inside(each, draft, names)]
-        if not outside:
+        if not outside and not body.counts:
             return body
-        if body.exceptions:
-            raise NotSweptError("excludes what other keys do", rule.span)
         inside = [each for each in body.literals if each not in outside]
         records = [each for each in inside if self._is_record(each) and not each.negated]
-        if len(records) != 1:
-            raise NotSweptError("has not one record that names both keys", rule.span)
-        of_head = names_of(head_terms(rule.head))
+        of_head = names_of(head_terms(head))
+        if len(records) != 1 or body.counts:
+            return self._sent_body(body, names_of(map(Variable, names)) | of_head, draft)
+        if body.exceptions:
+            raise NotSweptError("excludes what other keys do", body.span)
         gate = self._gate(records[0], outside, body, of_head, draft)
         return replace(body, literals=tuple(inside), gate=gate)
 
@@ -191,6 +268,53 @@ class _GatedSearch:
         if literal.relation != draft.definition.relation:
             return self._is_record(literal) and set(names) <= names_of(literal.args)
         return [literal.args[at] for at in draft.positions] == [Variable(name) for name in names]
+
+    # -- points -----------------------------------------------------------------------------
+
+    def _sent_body(
+        self, body: ConjunctiveBody, of_head: set[str], draft: _Draft
+    ) -> ConjunctiveBody:
+        """A body that asks for a point that another lane sends, with what is counted there."""
+        of_head_fluent = [each for each in body.literals
+                          if each.relation == draft.definition.relation]  # fmt: skip
+        sent = [each for each in body.literals if each not in of_head_fluent]
+        if not body.counts and all(map(self._is_record, sent)):
+            raise NotSweptError("has not one record that names its key", body.span)
+        number, part = self._part_of(sent, body.span)
+        key_names = self._key_names(sent, part)
+        needed = of_head | names_of(t for literal in of_head_fluent for t in literal.args)
+        split = split_body(body, of_head_fluent, needed, key_names, self._search.facts)
+        for step in body.counts:
+            self._check_counted(step, split.receiver, key_names)
+        gate = self._new_gate(number, key_names, split.sender, draft)
+        relation, members = gate, None
+        if split.members:
+            relation = gate_event(self._gate_count, len(key_names) + len(split.members))
+            places = tuple(range(len(key_names), relation.arity))
+            members = HeadMembers(
+                relation, places, split.members, key_names, split.member_steps
+            )  # fmt: skip
+        self._search.sent[relation] = SentPoints(relation, gate, key_names, members)
+        args = tuple(map(Variable, (*key_names, *split.members)))
+        point = AskedLiteral(AskedKind.EVENT, relation, args, None, False, body.span)
+        return replace(split.receiver, literals=(point, *split.receiver.literals))
+
+    def _check_counted(
+        self, step: Aggregate, body: ConjunctiveBody, key_names: tuple[str, ...]
+    ) -> None:
+        """What is counted must be walked by a key that has the one of the point as a part."""
+        stab = step.body[0]
+        assert isinstance(stab, Stab)
+        key, args = self._keys.get(stab.pair.relation), stab.pair.args
+        if key is None:
+            raise NotSweptError(f"counts {stab.pair.relation}, which is in no lane", step.span)
+        wanted = {Variable(name) for name in key_names}
+        places = [place for place in key if args[place] in wanted]
+        if {args[place] for place in places} != wanted:
+            raise NotSweptError(f"counts {stab.pair.relation} of several keys", step.span)
+        if any(not isinstance(args[place], Variable) for place in key):
+            raise NotSweptError(f"counts some {stab.pair.relation} of a key", step.span)
+        check_counted(step, tuple(places), body)
 
     # -- gates ------------------------------------------------------------------------------
 
@@ -209,11 +333,17 @@ class _GatedSearch:
         if known.setdefault(record.relation, places) != places:
             raise NotSweptError(f"reads {record.relation} by two keys", record.span)
         draft.carriers.setdefault(number, {})[record.relation] = places
+        sent = replace(body, literals=(record, *outside))
+        return self._new_gate(number, key_names, sent, draft)
+
+    def _new_gate(
+        self, number: int, key_names: tuple[str, ...], body: ConjunctiveBody, draft: _Draft
+    ) -> Relation:
+        """Have a part send an event where a body is met."""
         self._gate_count += 1
         gate = gate_event(self._gate_count, len(key_names))
         head = Event(gate, tuple(map(Variable, key_names)), body.span)
-        sent = replace(body, literals=(record, *outside))
-        rule = self._new_rule(PointRule("event", head, (), (), body.span), [sent])
+        rule = self._new_rule(PointRule("event", head, (), (), body.span), [body])
         draft.gates.setdefault(number, []).append(Definition(gate, "event", (), (rule,)))
         return gate
 
@@ -247,6 +377,30 @@ def _check_apart(
     of_conditions = {name for step in body.conditions for name in names_asked(step)}
     if asked & (others | of_conditions):
         raise NotSweptError("compares a record with what holds of another key", body.span)
+
+
+def _head_with(head: Pair | Event, values: dict[str, Term]) -> Pair | Event:
+    """A head with constants in the place of some variables."""
+    args = with_constants(head.args, values)
+    if isinstance(head, Event):
+        return replace(head, args=args)
+    return replace(head, args=args, value=with_constants(head.value, values))
+
+
+def _agreeing(
+    literal: AskedLiteral, instance: Instance, names: list[str]
+) -> dict[str, Term] | None:
+    """The values of variables by which a literal is about an instance, if it can be."""
+    values: dict[str, Term] = {}
+    for term, constant in zip(literal.terms, instance.terms, strict=True):
+        if isinstance(term, Variable) and term.name in names:
+            if constant is None or constant == OPEN:
+                raise NotSweptError("compares a value that may be any", literal.span)
+            if values.setdefault(term.name, constant) != constant:
+                return None
+        elif not isinstance(term, Variable) and constant not in (None, canonical(term)):
+            return None
+    return values
 
 
 def _places(literal: AskedLiteral, names: tuple[str, ...]) -> tuple[int, ...]:

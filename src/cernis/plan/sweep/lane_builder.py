@@ -30,6 +30,8 @@ from cernis.plan.sweep.lanes import (
     is_gate,
     is_hidden,
 )
+from cernis.plan.sweep.members.head_members import HeadMembers
+from cernis.plan.sweep.members.sent_points import SentPoints
 
 _FEW_BITS = 10
 """Lanes that do not read each other may be one if they have no more bits of state together."""
@@ -160,6 +162,8 @@ class LaneBuilder:
     """Those of statically determined fluents."""
     members: Mapping[Relation, KeyMembers] = field(default_factory=dict)
     """By statically determined fluent: keys of which it may hold though nothing else does."""
+    head_members: Mapping[Relation, HeadMembers] = field(default_factory=dict)
+    sent: Mapping[Relation, SentPoints] = field(default_factory=dict)
 
     def lane(self, blocks: Sequence[Block]) -> Lane:
         """The lane, if it has no more bits and blocks than a word."""
@@ -200,6 +204,9 @@ class LaneBuilder:
             ),
             self.settings.ties, self.settings.tick, registers, _guards(numbers, registers),
             tuple(self.members[relation] for relation in relations if relation in self.members),
+            tuple(self.head_members[r] for r in relations if r in self.head_members),
+            tuple(self.sent[relation] for relation in dict.fromkeys(events)
+                  if relation is not None and relation in self.sent),
         )  # fmt: skip
 
     def _key_of(self, relation: Relation) -> tuple[int, ...]:

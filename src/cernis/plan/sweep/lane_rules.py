@@ -8,17 +8,20 @@ from itertools import product
 from types import MappingProxyType
 
 from cernis.check.model import Relation
-from cernis.plan.logical import Except
+from cernis.plan.logical import Except, PointRule
 from cernis.plan.sweep.fact_values import KnownFacts, constants_in
 from cernis.plan.sweep.held_values import GuardDraft, check_guard, without_guards
 from cernis.plan.sweep.lanes import OPEN, FiredBit, FiredKind, HeldValue, StateBit, StateKind
+from cernis.plan.sweep.members.head_members import HeadMembers, bodies_without_members
 from cernis.plan.sweep.record_tests import NEVER, ConditionSplit
 from cernis.plan.sweep.rule_bodies import (
+    COUNTS,
     AskedKind,
     AskedLiteral,
     ConjunctiveBody,
     bodies_of,
     names_of,
+    with_constants,
 )
 from cernis.plan.sweep.unfit import NotSweptError
 from cernis.plan.sweep.unrolled import (
@@ -121,6 +124,8 @@ class BodyTranslator:
     """The fluents that take any value."""
     bodies: dict[int, list[ConjunctiveBody]] = field(default_factory=dict)
     """By the identity of a rule: what it is written out to."""
+    head_members: dict[Relation, HeadMembers] = field(default_factory=dict)
+    """The fluents that hold of members of a key together."""
     signals: dict[FiredBit, dict[RowBody, None]] = field(default_factory=dict)
     """Signals that serve rows, with the rows that send them."""
     changes_asked: dict[FiredBit, None] = field(default_factory=dict)
@@ -134,10 +139,19 @@ class BodyTranslator:
         carried: str | None = None,
     ) -> RuleScope:  # fmt: skip
         """A body with its head."""
+        if body.counts and not body.is_sent:
+            raise NotSweptError(COUNTS, body.counts[0].span)
         return RuleScope(
             body, head, head_key, key_names, self.records, self.keys, open_names, joined_head,
             allowed, self.registers, carried,
         )  # fmt: skip
+
+    def bodies_of(self, rule: PointRule) -> Iterator[ConjunctiveBody]:
+        """What a rule is written out to, with members asked about by their key."""
+        if id(rule) not in self.bodies:
+            self.bodies[id(rule)] = bodies_of(rule.steps, "", rule.span)
+        for body in self.bodies[id(rule)]:
+            yield from bodies_without_members(body, self.head_members, self.keys)
 
     def rows(
         self, body: ConjunctiveBody, values: Values, key_names: tuple[str, ...]
@@ -292,9 +306,13 @@ class BodyTranslator:
             FiredKind.SIGNAL, steps=exception.body, values=tuple(sorted(values.items())),
             word=f"rule of {', '.join(key_names)}",
         )  # fmt: skip
-        for inner in bodies_of(exception.body, body.time, exception.span):
+        inside = bodies_of(exception.body, body.time, exception.span)
+        for inner in (
+            each for asked in inside
+            for each in bodies_without_members(asked, self.head_members, self.keys)
+        ):  # fmt: skip
             self._check_inner(inner, body, values, key_names)
-            scope = self.scope(_with_values(inner, values), (), (), key_names)
+            scope = self.scope(with_values(inner, values), (), (), key_names)
             for more in scope.assignments(self.known, self.facts):
                 for row in self._rows(scope.body, {**values, **more}, key_names, trigger):
                     self.signals.setdefault(signal, {})[row] = None
@@ -314,10 +332,8 @@ class BodyTranslator:
             raise NotSweptError("compares two records of a point", inner.span)
 
 
-def _with_values(body: ConjunctiveBody, values: Values) -> ConjunctiveBody:
+def with_values(body: ConjunctiveBody, values: Values) -> ConjunctiveBody:
     """A body in which unrolled variables are their values."""
-    from cernis.plan.sweep.rule_bodies import with_constants
-
     literals = tuple(
         replace(
             literal,

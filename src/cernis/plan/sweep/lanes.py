@@ -15,13 +15,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from cernis.check.model import Grounding, Pair, Relation
-from cernis.plan.logical import Filter, InitialPoints, PointOperator, Scan
+from cernis.plan.logical import Aggregate, Filter, InitialPoints, PointOperator, Scan, Stab
 from cernis.source import NOWHERE, Span
 from cernis.syntax.tree import Atom, Compound, Term, Variable
 
 if TYPE_CHECKING:
     from cernis.plan.linked.linked_plans import LinkedProgram
     from cernis.plan.sweep.key_members import KeyMembers
+    from cernis.plan.sweep.members.head_members import HeadMembers
+    from cernis.plan.sweep.members.sent_points import SentPoints
 
 Steps = tuple[PointOperator, ...]
 Arguments = tuple[Term | None, ...]
@@ -318,6 +320,10 @@ class Lane:
     guards: tuple[LaneGuard, ...] = ()
     members: tuple[KeyMembers, ...] = ()
     """Keys of which something may hold though nothing has happened to them."""
+    head_members: tuple[HeadMembers, ...] = ()
+    """Fluents that hold of all members of a key, who have one bit together."""
+    sent: tuple[SentPoints, ...] = ()
+    """Records that are points of other lanes."""
 
     @property
     def blocks(self) -> Iterator[tuple[LaneRow, ...]]:
@@ -347,9 +353,11 @@ class Lane:
 
     @cached_property
     def events(self) -> tuple[Relation, ...]:
-        """The events whose records it reads."""
+        """The events of the input whose records it reads."""
+        sent = {each.relation for each in self.sent}
         records = [bit.relation for bit in self.fired if bit.kind is FiredKind.RECORD]
-        return tuple(dict.fromkeys(relation for relation in records if relation is not None))
+        known = dict.fromkeys(relation for relation in records if relation is not None)
+        return tuple(relation for relation in known if relation not in sent)
 
     @cached_property
     def gates(self) -> dict[int, Relation]:
@@ -359,6 +367,18 @@ class Lane:
             number: bit.gate for number, bit in bits
             if bit.kind is FiredKind.RECORD and bit.gate is not None
         }  # fmt: skip
+
+    @cached_property
+    def asked_gates(self) -> frozenset[Relation]:
+        """The events of other lanes that it needs."""
+        return frozenset((*self.gates.values(), *(each.gate for each in self.sent)))
+
+    @cached_property
+    def counted(self) -> frozenset[Relation]:
+        """The fluents of other lanes of which it counts instances."""
+        steps = (step for bit in self.fired for step in bit.steps if isinstance(step, Aggregate))
+        pairs = (part.pair for step in steps for part in step.body if isinstance(part, Stab))
+        return frozenset(pair.relation for pair in pairs)
 
     @cached_property
     def sent_gates(self) -> dict[Relation, int]:
@@ -571,7 +591,8 @@ class SweepPlan:
         lanes: list[Lane] = []
         for lane in self.lanes:
             sent = {gate for known in lanes for gate in known.sent_gates}
-            if sent.issuperset(lane.gates.values()):
+            walked = {relation for known in lanes for relation in known.definitions}
+            if lane.asked_gates <= sent and lane.counted <= walked:
                 lanes.append(lane)
         return replace(self, linked=linked, lanes=tuple(lanes))
 

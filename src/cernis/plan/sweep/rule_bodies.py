@@ -35,6 +35,8 @@ from cernis.syntax.tree import Compound, Sequence, Term, Variable
 
 Steps = tuple[PointOperator, ...]
 
+COUNTS = "counts or collects what holds at a point"
+
 _MOST_BODIES = 64
 """A rule whose choices give more bodies is not written out."""
 
@@ -78,6 +80,13 @@ class ConjunctiveBody:
     span: Span
     gate: Relation | None = None
     """The event of another lane without which its records do not count."""
+    is_sent: bool = False
+    """Is its record a point that another lane sends? Only then it may count what holds."""
+
+    @property
+    def counts(self) -> tuple[Aggregate, ...]:
+        """Its conditions that count or collect what holds or happens at the point."""
+        return tuple(step for step in self.conditions if isinstance(step, Aggregate))
 
     def names(self) -> set[str]:
         """The names of all variables."""
@@ -116,9 +125,11 @@ def _body(steps: Steps, time: str, span: Span) -> ConjunctiveBody:
     for step in steps:
         if isinstance(step, Scan):
             time = step.time or time
-        if isinstance(step, Aggregate) or any(isinstance(p, Aggregate) for p in parts_of(step)):
-            raise NotSweptError("counts or collects what holds at a point", step.span)
-        if isinstance(step, Except) and is_temporal(step):
+        if isinstance(step, Aggregate):
+            conditions.append(step)
+        elif any(isinstance(part, Aggregate) for part in parts_of(step)):
+            raise NotSweptError(COUNTS, step.span)
+        elif isinstance(step, Except) and is_temporal(step):
             exceptions.append(step)
         elif is_temporal(step):
             literals.append(_literal(step))
@@ -164,6 +175,8 @@ def bound_names(step: PointOperator) -> set[str]:
     """The variables that a condition can give a value."""
     if isinstance(step, Compute):
         return {step.variable}
+    if isinstance(step, Aggregate):
+        return names_of([step.result])
     if isinstance(step, Lookup) or (isinstance(step, Resolve) and not step.negated):
         return set(step.binds)
     if isinstance(step, Branches):

@@ -171,7 +171,9 @@ class StaticDefinition:
     def instance(self, rule: IntervalRule, values: Values) -> Instance:
         """The head with some values."""
         pattern = pattern_of(head_terms(rule.head), self.positions, values)
-        if any(term is None for at, term in enumerate(pattern) if at not in self.positions):
+        known = self.translator.head_members.get(self.definition.relation)
+        decided = (*self.positions, *(known.positions if known else ()))
+        if any(term is None for at, term in enumerate(pattern) if at not in decided):
             raise NotSweptError("leaves an argument to its groundings", rule.span)
         return Instance(self.definition.relation, pattern[:-1], pattern[-1])
 

@@ -1,0 +1,1 @@
+"""The members of keys: written out, told of points, and counted."""
