@@ -21,8 +21,14 @@ from tests.agreement.test_random_uncertain_programs import (
     courses_of,
     problog_probability,
 )
-from tests.generators.patterns import Drawing, random_records
-from tests.reference.patterns import compact, occurrences, read_program, read_records
+from tests.generators.patterns import Drawing, random_records, with_preference
+from tests.reference.patterns import (
+    compact,
+    consumption_of,
+    occurrences,
+    read_program,
+    read_records,
+)
 from tests.reference.solve import Solver
 from tests.reference.uncertain import Record, probabilities
 from tests.reference.uncertain_patterns import occurrence_probabilities
@@ -33,8 +39,8 @@ Chances = dict[tuple[str, int, int], float]
 NOT_DEFINED = re.compile(r"last\(|past\(|all\)|fold|count\(|\b\d+\b\) (seq|and|par|or)")
 
 
-def drawn_rules(random: Random) -> list[str]:
-    """Patterns without aggregates, policies and recursion, and a fluent that rests on them."""
+def drawn_rules(random: Random, consumption: bool = False) -> list[str]:
+    """Patterns without aggregates and recursion, and a fluent that rests on them."""
     while True:
         rules = [rule for rule in Drawing(random).rules() if "consumption" not in rule]
         heads = [rule.partition(" <- ")[0].partition("(")[0] for rule in rules if "<-" in rule]
@@ -46,6 +52,9 @@ def drawn_rules(random: Random) -> list[str]:
         )
         if not recursive and not NOT_DEFINED.search(" ".join(bodies)):
             break
+    if consumption:
+        plain = [f":- consumption({random.choice(['recent', 'chronological'])}).", *rules]
+        rules = random.choice([plain, plain, with_preference(rules, random)])
     head = next(rule for rule in rules if "<-" in rule).partition(" <- ")[0]
     return [
         *rules,
@@ -86,7 +95,8 @@ def by_worlds(rules: str, text: str) -> Chances:
         events: dict[Term, list[tuple[float, float]]] = defaultdict(list)
         for event, time in world:
             events[event].append((time, time))
-        for event, own in occurrences(patterns, events, solver).items():
+        found_in_world = occurrences(patterns, events, solver, consumption_of(items))
+        for event, own in found_in_world.items():
             for start, end in own:
                 found[compact(event), int(start), int(end)] += weight
     return found
@@ -139,10 +149,16 @@ def in_windows(rules: str, text: str, window: int, step: int, end: int) -> tuple
     }, windows
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_windows_and_sessions_are_as_the_reference(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seed", "consumption"), [*((seed, False) for seed in range(6)), (2, True), (3, True)]
+)
+def test_windows_and_sessions_are_as_the_reference(
+    seed: int, consumption: bool, tmp_path: Path
+) -> None:
     random = Random(seed)
-    rules = MIXED if seed % 2 else "\n".join(drawn_rules(random))
+    rules = MIXED if seed % 2 else "\n".join(drawn_rules(random, consumption))
+    if seed % 2 and consumption:
+        rules = f":- consumption({random.choice(['recent', 'chronological'])}).{rules}"
     window, step = random.choice([(3, 2), (2, 2), (4, 3)])
     if seed % 2:
         lines = [f"0.{random.randint(2, 9)}::{random.choice('ab')}|{t}|{t}|x" for t in (1, 2, 4)]
@@ -181,10 +197,12 @@ DOUBTED = "".join(f"0.0::{name}\n" for name in ("a|0|0|z", "b|0|0|z", "c|0|0|z|1
 """Records that cannot be, so that all patterns are uncertain."""
 
 
+@pytest.mark.parametrize("consumption", [False, True])
 @pytest.mark.parametrize("seed", range(16))
-def test_as_the_sum_over_worlds(seed: int) -> None:
+def test_as_the_sum_over_worlds(seed: int, consumption: bool) -> None:
     random = Random(seed)
-    rules, text = "\n".join(drawn_rules(random)), drawn_records(random, 6) + DOUBTED
+    rules = "\n".join(drawn_rules(random, consumption))
+    text = drawn_records(random, 8 if consumption else 6) + DOUBTED
     print(f"seed {seed}\n{rules}\n{text}")
     compare(of_result(run(rules, text)), by_worlds(rules, text))
 
@@ -237,10 +255,11 @@ def test_patterns_fluents_and_derived_events(seed: int) -> None:
     assert_same_courses(MIXED, text)
 
 
+@pytest.mark.parametrize("consumption", [False, True])
 @pytest.mark.parametrize("seed", range(8))
-def test_certain_records_are_as_in_the_certain_engine(seed: int) -> None:
+def test_certain_records_are_as_in_the_certain_engine(seed: int, consumption: bool) -> None:
     random = Random(seed)
-    rules, text = "\n".join(drawn_rules(random)), drawn_records(random, 20)
+    rules, text = "\n".join(drawn_rules(random, consumption)), drawn_records(random, 20)
     certain = re.sub(r"0\.\d::", "", text)
     print(f"seed {seed}\n{rules}\n{certain}")
     program = cernis.load(rules)
@@ -309,7 +328,6 @@ def test_exact_probabilities_of_what_rests_on_patterns(seed: int) -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        (":- consumption(recent). e <- a seq b.", "consumption policy `recent`"),
         ("e <- a. e <- e seq b within 9.", "builds upon itself"),
         ("e <- (a seq b) where N = count(last(2)), N > 1.", "aggregate over"),
         ("initiatedAt(f=true, T) :- happensAt(a, T). e <- f=true seq b.", "intervals of f/0"),

@@ -27,7 +27,7 @@ from cernis.plan.pattern_steps import (
     Join,
     Refine,
 )
-from cernis.plan.properties.pattern_needs import Key, atoms_of, history_key
+from cernis.plan.properties.pattern_needs import Key, PatternNeeds, atoms_of, history_key
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable, stacked
 
@@ -52,10 +52,10 @@ class PatternHistory:
     hands them over when the edge passes them.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, needs: PatternNeeds | None = None) -> None:
         self.dropped = 0
         """How many occurrences were dropped because no match could need them any more."""
-        needs = plan.pattern_needs
+        needs = needs or plan.pattern_needs
         self._atoms, self._needed_keys = needs.atoms, needs.needed_keys
         self._leftover_steps = needs.leftover_steps
         self.input_events_needed = needs.input_events

@@ -17,6 +17,7 @@ import numpy as np
 from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
+from cernis.evaluate.columns.pattern_history import PatternHistory
 from cernis.evaluate.probabilities.circuits import Circuits
 from cernis.evaluate.probabilities.composites.delayed_courses import DelayedRun, InstanceStates
 from cernis.evaluate.probabilities.composites.occurrence_history import (
@@ -43,6 +44,7 @@ from cernis.evaluate.windows import Window
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.plan.builder import Plan
+from cernis.plan.properties.uncertain_relations import needs_of_certain_patterns
 from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable
 
@@ -65,6 +67,7 @@ class TrackedProbabilities(FromScratch):
     ) -> None:  # fmt: skip
         super().__init__(plan, memory, domains, tick, links)
         self._uncertain = uncertain
+        self.history = PatternHistory(plan, needs_of_certain_patterns(plan, uncertain))
         self._circuits = Circuits(ties)
         self._tick = tick
         self._keeps_all = keeps_all

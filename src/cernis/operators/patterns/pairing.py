@@ -368,15 +368,34 @@ def _choice(
     step: Join, left: list[Rows], right: list[Rows], lefts: Integers, rights: Integers
 ) -> Booleans:
     """Which pairs are selected; matches are counted over all tables of their side."""
+    order, triggers = selection_order(step, left, right, lefts, rights)
+    chosen = np.zeros(len(lefts), np.bool_)
+    if step.consumption == "recent":
+        triggers = triggers[order]
+        is_first = np.r_[True, triggers[1:] != triggers[:-1]][: len(order)]
+        chosen[order[is_first]] = True
+        return chosen
+    counts = (sum(rows.length for rows in side) for side in (left, right))
+    chosen[order] = queues.choose(lefts[order], rights[order], *counts)
+    return chosen
+
+
+def selection_order(
+    step: Join, left: list[Rows], right: list[Rows], lefts: Integers, rights: Integers
+) -> tuple[Integers, Integers]:
+    """The order in which a policy tries pairs that fit, and the trigger of each pair.
+
+    The trigger is the one that comes last, and looks for the other: a number for each match of
+    either side. All pairs of a trigger follow one another, and the best is the first of them.
+    Under `chronological`, triggers are in the order in which they come.
+    """
     ranks = arrival_ranks(left, step.left.names)
     right_ranks = arrival_ranks(right, step.right.names)
     ends, starts, later = _arrivals(left, right, lefts, rights)
-    # The one that comes last looks for the other.
     trigger = np.where(later, rights + len(ranks), lefts)
-    rank = np.where(later, ranks[lefts], right_ranks[rights])
-    chosen = np.zeros(len(lefts), np.bool_)
     if not len(lefts):
-        return chosen
+        return np.empty(0, np.int64), trigger
+    rank = np.where(later, ranks[lefts], right_ranks[rights])
     other_start, other_end = (np.where(later, edge[0], edge[1]) for edge in (starts, ends))
     preferred: Integers = np.zeros(len(lefts), np.int64)
     if step.preference is not None and step.preference.variable:
@@ -384,18 +403,13 @@ def _choice(
     elif step.preference is not None and step.preference.kind == "longer":
         preferred = other_end - other_start
     if step.consumption == "recent":
-        order = np.lexsort((rank, preferred, other_end, trigger))
-        last = np.r_[trigger[order][1:] != trigger[order][:-1], True]
-        chosen[order[last]] = True
-        return chosen
+        return np.lexsort((-rank, -preferred, -other_end, trigger)), trigger
     own_rank = np.where(later, right_ranks[rights], ranks[lefts])
     own_start, own_end = (np.where(later, edge[1], edge[0]) for edge in (starts, ends))
     order = np.lexsort(
         (rank, other_end, -preferred, other_start, own_rank, later, own_start, own_end)
     )
-    count, right_count = len(ranks), len(right_ranks)
-    chosen[order] = queues.choose(lefts[order], rights[order], count, right_count)
-    return chosen
+    return order, trigger
 
 
 def _preferred(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -49,10 +49,16 @@ class PatternNeeds:
     """The input events whose happenings must be handed over when the edge passes them."""
 
 
-def pattern_needs(stages: tuple[Stage, ...], inputs: frozenset[Relation]) -> PatternNeeds:
-    """What the patterns of some stages need, where these events and fluents are input."""
+def pattern_needs(
+    stages: tuple[Stage, ...], inputs: frozenset[Relation],
+    keeps_all: Callable[[Step], bool] = lambda _: False,
+) -> PatternNeeds:  # fmt: skip
+    """What the patterns of some stages need, where these events and fluents are input.
+
+    For steps that are to keep all, all occurrences that a match may need are kept.
+    """
     rules = list(_matches(stages))
-    steps, atoms = _leftover_steps(stages, rules), Atoms()
+    steps, atoms = [s for s in _leftover_steps(stages, rules) if not keeps_all(s)], Atoms()
     left = {id(step) for step in steps}
     for rule in rules:
         parts = parts_below(rule.part.step) if id(rule.part.step) in left else (rule.part,)

@@ -18,6 +18,8 @@ from cernis.plan.logical import (
     Stratum,
     parts_of,
 )
+from cernis.plan.pattern_steps import Step
+from cernis.plan.properties.pattern_needs import PatternNeeds, pattern_needs
 from cernis.plan.properties.routes import Routes
 from cernis.plan.properties.spoken_relations import SpokenRelations
 from cernis.syntax.tree import Variable
@@ -91,6 +93,25 @@ def _derived_uncertainty(plan: Plan, uncertain: frozenset[Relation]) -> Uncertai
             fluents |= _relations(stratum, FluentKind.SIMPLE)
             fluents |= _relations(stratum, FluentKind.STATIC) - by_intervals
     return UncertainRelations(frozenset(events), frozenset(fluents))
+
+
+def needs_of_certain_patterns(plan: Plan, uncertain: Iterable[Relation]) -> PatternNeeds:
+    """What patterns need of certain occurrences before the edge of a window.
+
+    A step over uncertain relations needs all of them: no match uses them up in every world.
+    """
+    relations = plan.uncertainties.of(uncertain)
+    known = {key for key, own in plan.knowledge.predicates.items() if own.chances is not None}
+
+    def is_uncertain(step: Step) -> bool:
+        spoken = SpokenRelations.of(step)
+        return bool(
+            spoken.events & relations.events
+            or spoken.fluents & relations.fluents
+            or spoken.predicates & known
+        )
+
+    return pattern_needs(plan.stages, plan.roles.inputs, is_uncertain)
 
 
 def made_of_intervals(plan: Plan) -> frozenset[Relation]:

@@ -9,6 +9,7 @@ there is one, the disjunction of its matches.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Final
 
 import numpy as np
@@ -17,6 +18,12 @@ from cernis.check.model import Boundary, Event, Pair, Relation
 from cernis.check.rewrites.validity import END, START
 from cernis.errors import UnsupportedError
 from cernis.evaluate.probabilities.circuits import Circuits
+from cernis.evaluate.probabilities.composites.selected_proofs import (
+    FittingPairs,
+    all_of,
+    selected_chronologically,
+    selected_recent,
+)
 from cernis.evaluate.probabilities.proof_groups import Actions, group_actions, probabilities_now
 from cernis.evaluate.probabilities.proofs import (
     Prover,
@@ -43,7 +50,13 @@ from cernis.operators.occurrences import bound_rows
 from cernis.operators.patterns import pattern_operators
 from cernis.operators.patterns.derived_events import ended_matches, with_head_values
 from cernis.operators.patterns.matches import called, starts_of
-from cernis.operators.patterns.pairing import Sides, blocking_rows, combined_rows, without_absent
+from cernis.operators.patterns.pairing import (
+    Sides,
+    blocking_rows,
+    combined_rows,
+    selection_order,
+    without_absent,
+)
 from cernis.operators.rule_pipeline import concatenated
 from cernis.plan.logical import Definition, Match, PointRule, Stratum
 from cernis.plan.pattern_steps import (
@@ -69,6 +82,8 @@ LITERAL: Final = "<literal>"
 """The column with the literal of a match."""
 _OTHER: Final = "<literal of the right>"
 _ABSENT: Final = "<literal of what is absent>"
+_PAIR: Final = "<pair>"
+"""The column with the number of the pair that a match is made of, under a policy."""
 
 
 def has_patterns(definition: Definition) -> bool:
@@ -91,8 +106,6 @@ def _refuse_rule(
     if stratum.immediate:
         raise _not_defined(relation, "a pattern that builds upon itself")
     for step in steps:
-        if isinstance(step, Join) and step.consumption != "unrestricted":
-            raise _not_defined(relation, f"the consumption policy `{step.consumption}`")
         if isinstance(step, Refine) and any(isinstance(each, Slide) for each in step.around):
             raise _not_defined(relation, "an aggregate over a pattern's matches")
         if isinstance(step, Occurrences) and isinstance(step.atom, Pair):
@@ -187,20 +200,24 @@ class PatternProver:
         }
         kept = Rows(proofs.rows.length, columns, proofs.rows.times)
         literals = [proofs.rows.columns[n].expanded(kept.length) for n in (LITERAL, *proofs.names)]
-        return kept.with_columns({LITERAL: Column(both(literals, self._uncertainty.facts))})
+        return kept.with_columns({LITERAL: Column(all_of(literals, self._uncertainty.facts))})
 
     def _joined(self, step: Join) -> list[Rows]:
-        rights = [_renamed(rows, _OTHER) for rows in self.matches(step.right)]
+        lefts, rights = self.matches(step.left), self.matches(step.right)
         absent = [] if step.absent is None else self.matches(step.absent.part)
         absent = [_renamed(rows, _ABSENT) for rows in absent]
+        if step.consumption != "unrestricted":
+            return self._selected(step, lefts, rights, absent)
         return [
-            self._pairs(step, left, right, absent)
-            for left in self.matches(step.left)
+            self._fitting(step, left, right, *self._pairs(step, left, right, absent), absent)
+            for left in lefts
             for right in rights
         ]
 
-    def _pairs(self, step: Join, left: Rows, right: Rows, absent: list[Rows]) -> Rows:
-        """All pairs of matches of both sides that fit, and are true in some world."""
+    def _pairs(
+        self, step: Join, left: Rows, right: Rows, absent: list[Rows]
+    ) -> tuple[Integers, Integers]:
+        """The pairs of matches of both sides that the operator and certain absence allow."""
         none = np.empty(0, np.int64)
         lefts, rights = Sides(step, left, right, self._context.caches).pairs(none)
         certain = [rows for rows in map(_certain, absent) if rows.length]
@@ -209,17 +226,92 @@ class PatternProver:
                 step, left, right, lefts, rights, certain, self._context, pattern_operators.refined
             )
             lefts, rights = lefts[chosen], rights[chosen]
-        rows = combined_rows(step, left, right, lefts, rights)
+        return lefts, rights
+
+    def _fitting(
+        self, step: Join, left: Rows, right: Rows, lefts: Integers, rights: Integers,
+        absent: list[Rows], has_sides: bool = True,
+    ) -> Rows:  # fmt: skip
+        """Pairs that fit in some world. The literal is that they fit; of both sides, if it has."""
+        rows = combined_rows(step, left, _renamed(right, _OTHER), lefts, rights)
         gaps = left.points[lefts], starts_of(right)[rights]
         literals = [rows.columns[name].expanded(rows.length) for name in (LITERAL, _OTHER)]
+        literals = literals if has_sides else []
         literals.append(self._nothing_between(step, rows, gaps, absent))
-        literal = both(literals, self._uncertainty.facts)
+        literal = all_of(literals, self._uncertainty.facts)
         columns = {name: column for name, column in rows.columns.items() if name != _OTHER}
+        columns |= {} if has_sides else {_PAIR: Column(np.arange(rows.length))}
         rows = Rows(rows.length, {**columns, LITERAL: Column(literal)}, rows.times)
         rows = rows.where(literal != FALSE).settled()
         for around in step.around:
             rows = self._refined(around, rows)
         return rows
+
+    def _selected(
+        self, step: Join, left: list[Rows], right: list[Rows], absent: list[Rows]
+    ) -> list[Rows]:
+        """The pairs that a policy selects in some world, among all that fit."""
+        facts = self._uncertainty.facts
+        if step.consumption == "chronological":
+            left = [self._once(rows, step.left.names) for rows in left]
+            right = [self._once(rows, step.right.names) for rows in right]
+        parts, lefts, rights, fitting = [], [], [], []
+        begins = [*accumulate((rows.length for rows in left), initial=0)]
+        right_begins = [*accumulate((rows.length for rows in right), initial=0)]
+        for one, begin in zip(left, begins, strict=False):
+            for other, right_begin in zip(right, right_begins, strict=False):
+                pairs = self._pairs(step, one, other, absent)
+                rows = self._fitting(step, one, other, *pairs, absent, has_sides=False)
+                numbers, literals = self._literals_of_pairs(rows)
+                parts.append((rows, np.searchsorted(numbers, _column(rows, _PAIR))))
+                lefts.append(pairs[0][numbers] + begin)
+                rights.append(pairs[1][numbers] + right_begin)
+                fitting.append(literals)
+        order, triggers = selection_order(
+            step, left, right, np.concatenate(lefts), np.concatenate(rights)
+        )
+        sides = np.concatenate([_column(rows, LITERAL) for rows in (*left, *right)])
+        both = np.concatenate(lefts), np.concatenate(rights) + begins[-1]
+        others = np.where(triggers == both[1], both[0], both[1])
+        candidates = FittingPairs(
+            triggers, others, sides[triggers], sides[others], np.concatenate(fitting)
+        )
+        by_policy = selected_recent if step.consumption == "recent" else selected_chronologically
+        selected = np.empty(len(order), np.int64)
+        selected[order] = by_policy(candidates.take(order), facts)
+        ends = np.cumsum([len(numbers) for numbers in lefts])[:-1]
+        return [
+            self._of_selected(rows, literals[places])
+            for (rows, places), literals in zip(parts, np.split(selected, ends), strict=True)
+        ]
+
+    def _literals_of_pairs(self, rows: Rows) -> tuple[Integers, Integers]:
+        """The pairs that matches are made of, and the literal of each that it fits."""
+        pairs = _column(rows, _PAIR)
+        numbers, which = np.unique(pairs, return_inverse=True)
+        order = stable_order(which.ravel(), len(numbers))
+        proofs = conjunctions([_column(rows, LITERAL)[order]], rows.length)
+        return numbers, self._uncertainty.facts.any_of(which.ravel()[order], proofs, len(numbers))
+
+    def _of_selected(self, rows: Rows, selected: Integers) -> Rows:
+        """The matches that are made of pairs, each with the literal that its pair is selected."""
+        literal = all_of([_column(rows, LITERAL), selected], self._uncertainty.facts)
+        columns = {name: column for name, column in rows.columns.items() if name != _PAIR}
+        rows = Rows(rows.length, {**columns, LITERAL: Column(literal)}, rows.times)
+        return rows.where(literal != FALSE).settled()
+
+    def _once(self, rows: Rows, names: Iterable[str]) -> Rows:
+        """Matches of the same values on the same interval as one, true if one of them is."""
+        columns = [rows.columns[name] for name in names if name in rows.columns]
+        values = [column.expanded(rows.length) for column in columns]
+        domains = [column.domain for column in columns]
+        first, which = distinct([*values, starts_of(rows), rows.points], [*domains, None, None])
+        if len(first) == rows.length:
+            return rows
+        order = stable_order(which, len(first))
+        proofs = conjunctions([_column(rows, LITERAL)[order]], rows.length)
+        literals = self._uncertainty.facts.any_of(which[order], proofs, len(first))
+        return rows.take(first).with_columns({LITERAL: Column(literals)})
 
     def _nothing_between(
         self, step: Join, rows: Rows, gaps: tuple[Integers, Integers], absent: list[Rows]
@@ -255,14 +347,9 @@ def _certain(absent: Rows) -> Rows:
     return absent.take(np.flatnonzero(sure))
 
 
-def both(literals: list[Integers], facts: Facts) -> Integers:
-    """The literal of each row that all of some literals are true."""
-    count = len(literals[0])
-    false = np.logical_or.reduce([column == FALSE for column in literals])
-    proofs = conjunctions(literals, count)
-    result = facts.any_of(np.arange(count), proofs, count)
-    result[false] = FALSE
-    return result
+def _column(rows: Rows, name: str) -> Integers:
+    """A column of numbers, one for each row."""
+    return rows.columns[name].expanded(rows.length)
 
 
 def uncertain_occurrences(atom: Event | Boundary, context: Context) -> EventTable:
