@@ -83,6 +83,12 @@ OF_COUNTS = (
     "initiatedAt(busy(K)=true, T)",
     "happensAt(counted(M, K), T)",
 )
+OF_BOTH = (
+    "obl(declare(A, K, M))=O iff status(K, M)=closed, outcome(K, M)=O, chair(K, A)",
+    "lost(K, M)=S iff status(K, M)=S, not outcome(K, M)=carried",
+    "initiatedAt(warned(A)=false, T) :- happensAt(vote(A, K, M, V), T), "
+    "holdsAt(outcome(K, M)=O, T), V \\= O, O \\= carried",
+)
 QUORUMS = "quorum(k1, 1).\nquorum(k2, 2).\nquorum(k3, 3).\n"
 
 
@@ -96,6 +102,8 @@ def counting_program(seed: int) -> str:
     clauses += HELD_OF_MEMBERS[:2]
     for head in random.sample(OF_COUNTS, 3):
         clauses.append(f"{head} :- {random.choice(POINTS)}, {random.choice(COUNTED)}")
+    if any("initiatedAt(outcome" in clause for clause in clauses) and random.random() < 0.7:
+        clauses += random.sample(OF_BOTH, 2) if random.random() < 0.6 else OF_BOTH
     if any("outcome(K, M)=carried" in clause for clause in clauses) and random.random() < 0.7:
         clauses.append("ft(outcome(K, M)=carried, 6)")
     for head in ("initiatedAt(warned(A)=true, T)", "terminatedAt(warned(A)=true, T)"):

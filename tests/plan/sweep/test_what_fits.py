@@ -23,7 +23,7 @@ FITS: dict[str, tuple[int, int, int, int, int]] = {
     "surveillance": (0, 1, 0, 0, 8),
     "toy": (3, 0, 0, 0, 0),
     "trading": (0, 0, 0, 0, 8),
-    "voting": (10, 0, 0, 0, 2),
+    "voting": (12, 0, 0, 0, 0),
     "weather": (0, 0, 0, 0, 8),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from cernis.plan.sweep.lanes import (
     ListOutput,
     ListProgram,
     StateBit,
+    StateKind,
     bits_of,
 )
 from cernis.syntax.tree import Term
@@ -143,6 +145,17 @@ def _by_bit(places: list[int], terms: list[Term | None], domain: Domain | None) 
 def fluent_columns(lane: Lane, keys: RelationKeys, encoding: ValueEncoding) -> list[BitColumns]:
     """The columns of the fluents that a lane defines."""
     return _columns(lane.state, bits_of(lane.reported), keys, encoding)
+
+
+def copied_columns(lane: Lane, keys: RelationKeys, encoding: ValueEncoding) -> list[BitColumns]:
+    """The columns of the fluents of other lanes of which a lane has copies."""
+    columns = []
+    for copy, relation in lane.copies:
+        places = [number for number, bit in enumerate(lane.state)
+                  if bit.kind is StateKind.PAIR and bit.relation == copy]  # fmt: skip
+        bits = [replace(lane.state[place], relation=relation) for place in places]
+        columns.append(BitColumns(relation, places, bits, keys, encoding))
+    return columns
 
 
 def event_columns(lane: Lane, keys: RelationKeys, encoding: ValueEncoding) -> list[BitColumns]:

@@ -15,7 +15,7 @@ from cernis.evaluate.columns.window_carry import UNKNOWN
 from cernis.evaluate.linked.linked_walks import LinkedWalk, WalkedKind
 from cernis.evaluate.query_loop import Admitted, Handover, WindowRecords
 from cernis.evaluate.stores import StoredRows
-from cernis.evaluate.sweep.bit_columns import fluent_columns
+from cernis.evaluate.sweep.bit_columns import copied_columns, fluent_columns
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
 from cernis.evaluate.sweep.lane_answers import LaneAnswers, fluent_rows_of
 from cernis.evaluate.sweep.lane_keys import with_derived
@@ -132,7 +132,11 @@ class _EdgeState:
         """Find out what holds."""
         window, lane = self._context.window, self._lane
         point = window.edge + window.tick
-        for columns in fluent_columns(lane.lane, lane.keys, self._context.encoding):
+        encoding = self._context.encoding
+        for columns in (
+            *fluent_columns(lane.lane, lane.keys, encoding),
+            *copied_columns(lane.lane, lane.keys, encoding),
+        ):
             rows = handover.fluents.get(columns.relation)
             if rows is None:
                 continue

@@ -117,6 +117,12 @@ class SweepSearch:
         """By the identity of a rule: what it is written out to."""
         self._reads: dict[int, list[Pair | Event]] = {}
         """By the identity of a definition."""
+        self.definitions = {
+            definition.relation: definition for stage in stages for stratum in stage.strata
+            for definition in stratum.definitions
+        }  # fmt: skip
+        self.copies: dict[Relation, Relation] = {}
+        """By copy: the fluent of another lane that it is of."""
         self.sent: dict[Relation, SentPoints] = {}
         """What records are points that another lane sends."""
         self.kept: list[object] = []
@@ -594,7 +600,7 @@ class _Attempt:
                    if pair.members is not None}  # fmt: skip
         builder = LaneBuilder(
             self._search.settings(self._stage), rows, groundings, members,
-            self._translator.head_members, self._search.sent,
+            self._translator.head_members, self._search.sent, self._search.copies,
         )  # fmt: skip
         for part in parts_apart(ordered, self._values_of_key):
             left_out = builder.too_much(part)

@@ -30,6 +30,7 @@ from cernis.plan.logical import (
 from cernis.plan.sweep.definition_rows import key_names_of
 from cernis.plan.sweep.lane_rules import with_values
 from cernis.plan.sweep.lanes import OPEN, SweepWay, gate_event
+from cernis.plan.sweep.members.copied_pairs import StaticCopies, fetched_relations
 from cernis.plan.sweep.members.head_members import HeadMembers, bodies_without_members
 from cernis.plan.sweep.members.sent_points import SentPoints, check_counted, split_body
 from cernis.plan.sweep.rule_bodies import (
@@ -115,7 +116,10 @@ class _GatedSearch:
         """Walk a definition by all of its arguments, if gates make that possible."""
         positions = tuple_positions(definition)
         kinds = {type(rule) for rule in definition.rules}
-        if definition.kind == FluentKind.STATIC or Match in kinds or not positions:
+        if definition.kind == FluentKind.STATIC:
+            self._try_static(definition, stage)
+            return
+        if Match in kinds or not positions:
             return
         draft = _Draft(definition, positions, {definition.relation: positions})
         try:
@@ -142,34 +146,99 @@ class _GatedSearch:
             return
         if any(lane.sent and lane.registers for lane in planned.plan.lanes):
             return
-        flat = list(self._numbered())
-        senders = {number: self._with_gates(flat[number], draft, number) for number in draft.gates}
-        for number, sender in senders.items():
-            wanted = {*flat[number].plan.swept, *(each.relation for each in draft.gates[number])}
-            if not sender.plan.swept >= wanted:
-                return
+        if self._put_gates([draft], {}):
+            of_stage = next(
+                each for each in self._parts if each[0].stage.number == stage.number
+            )  # fmt: skip
+            of_stage.append(_marked(planned))
+            self.walked.append(definition.relation)
+
+    def _put_gates(self, drafts: list[_Draft], changed: dict[int, PlannedStage]) -> bool:
+        """Put the gates of drafts, and other parts, in place of the parts that there are.
+
+        Nothing is changed if what has been walked could not be walked any longer.
+        """
+        flat, parts = list(self._numbered()), dict(changed)
+        for draft in drafts:
+            for number, gates in draft.gates.items():
+                before = parts.get(number, flat[number])
+                after = self._with_gates(before, gates, draft.carriers.get(number, {}))
+                wanted = {*before.plan.swept, *(each.relation for each in gates)}
+                if not after.plan.swept >= wanted:
+                    return False
+                parts[number] = after
         for of_stage in self._parts:
             for place, part in enumerate(of_stage):
                 number = next(at for at, each in enumerate(flat) if each is part)
-                of_stage[place] = senders.get(number, part)
-            if of_stage[0].stage.number == stage.number:
-                of_stage.append(_marked(planned))
-        self.walked.append(definition.relation)
+                of_stage[place] = parts.get(number, part)
+        return True
 
     def _numbered(self) -> Iterator[PlannedStage]:
         return (part for of_stage in self._parts for part in of_stage)
 
-    def _with_gates(self, part: PlannedStage, draft: _Draft, number: int) -> PlannedStage:
+    def _with_gates(
+        self, part: PlannedStage, gates: list[Definition], carriers: Keys
+    ) -> PlannedStage:
         """A part with further gates among its definitions."""
-        stage, gates = part.stage, draft.gates[number]
         more = {each.relation: tuple(range(each.relation.arity)) for each in gates}
-        keys = {**dict(stage.keys), **draft.carriers.get(number, {}), **more}
+        return self._with_definitions(part, gates, {**carriers, **more})
+
+    def _with_definitions(
+        self, part: PlannedStage, definitions: Sequence[Definition], keys: Keys
+    ) -> PlannedStage:
+        """A part with further definitions, planned again."""
+        stage = part.stage
         level = stage.strata[-1].level
-        stratum = Stratum(level, False, False, False, (), tuple(gates))
+        stratum = Stratum(level, False, False, False, (), tuple(definitions))
+        keys = {**dict(stage.keys), **keys}
         extended = replace(stage, keys=tuple(keys.items()), strata=(*stage.strata, stratum))
         self._search.kept.append(extended)
         planned = self._search.planned_apart(extended, part.walked_before)
         return _marked(planned) if any(each.has_gate for each in part.plan.verdicts) else planned
+
+    # -- statically determined fluents ------------------------------------------------------
+
+    def _try_static(self, definition: Definition, stage: Stage) -> None:
+        """Walk a formula over lanes of one key: the last of them has copies of what others have."""
+        numbers = self._parts_read(definition)
+        if not numbers:
+            return
+        target = max(numbers)
+        part = list(self._numbered())[target]
+        if part.stage.number != stage.number or len(numbers) == 1:
+            return
+        copies = StaticCopies(
+            definition, self._keys, part.plan.ways, self._search.definitions,
+            len(self._search.copies),
+        )  # fmt: skip
+        drafts: list[_Draft] = []
+        try:
+            of_key = copies.definition()
+            keys = {of_key.relation: copies.positions}
+            for copy in copies.of_pairs(self._values_of):
+                self._search.kept.append(copy)
+                draft = _Draft(copy, copies.key_of(copy), {copy.relation: copies.key_of(copy)})
+                for rule in copy.rules:
+                    self._write(rule, draft)
+                drafts.append(draft)
+                keys |= draft.keys
+        except NotSweptError:
+            return
+        self._search.copies |= copies.originals
+        written = [replace(each.definition, rules=tuple(each.rules)) for each in drafts]
+        planned = self._with_definitions(part, [*written, of_key], keys)
+        wanted = {*part.plan.swept, of_key.relation, *(each.relation for each in written)}
+        if planned.plan.swept >= wanted and self._put_gates(drafts, {target: planned}):
+            self.walked.append(definition.relation)
+
+    def _parts_read(self, definition: Definition) -> set[int]:
+        """The numbers of the parts that have the pairs of a definition; none if one is missing."""
+        relations = set(fetched_relations(definition))
+        numbers = {
+            number for number, part in enumerate(self._numbered())
+            if any(part.plan.ways.get(each) is SweepWay.LANE for each in relations)
+        }  # fmt: skip
+        return numbers if relations <= self._keys.keys() else set()
 
     # -- rules ------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from cernis.plan.sweep.lanes import (
     RegisterSource,
     StateBit,
     StateKind,
+    is_copy,
     is_gate,
     is_hidden,
 )
@@ -164,6 +165,7 @@ class LaneBuilder:
     """By statically determined fluent: keys of which it may hold though nothing else does."""
     head_members: Mapping[Relation, HeadMembers] = field(default_factory=dict)
     sent: Mapping[Relation, SentPoints] = field(default_factory=dict)
+    copies: Mapping[Relation, Relation] = field(default_factory=dict)
 
     def lane(self, blocks: Sequence[Block]) -> Lane:
         """The lane, if it has no more bits and blocks than a word."""
@@ -184,8 +186,10 @@ class LaneBuilder:
         read = dict.fromkeys([*relations, *(event for event in events if event is not None)])
         return Lane(
             self.settings.key,
-            tuple((r, self._key_of(r)) for r in read),
-            tuple(r for r in relations if not (is_hidden(r) or is_gate(r))), state, fired,
+            (*((r, self._key_of(r)) for r in read),
+             *((self.copies[r], self._key_of(r)) for r in relations if r in self.copies)),
+            tuple(r for r in relations if not (is_hidden(r) or is_gate(r) or is_copy(r))),
+            state, fired,
             tuple(lane_rows), tuple(first_row),
             tuple(
                 LaneDelay(
@@ -207,6 +211,8 @@ class LaneBuilder:
             tuple(self.head_members[r] for r in relations if r in self.head_members),
             tuple(self.sent[relation] for relation in dict.fromkeys(events)
                   if relation is not None and relation in self.sent),
+            tuple((relation, self.copies[relation]) for relation in relations
+                  if relation in self.copies),
         )  # fmt: skip
 
     def _key_of(self, relation: Relation) -> tuple[int, ...]:
@@ -243,7 +249,7 @@ def _pairs(state: Sequence[StateBit], are_hidden: bool) -> int:
         1 << number
         for number, bit in enumerate(state)
         if bit.kind in (StateKind.PAIR, StateKind.OPEN) and bit.relation is not None
-        and is_hidden(bit.relation) is are_hidden
+        and is_hidden(bit.relation) is are_hidden and not is_copy(bit.relation)
     )  # fmt: skip
 
 

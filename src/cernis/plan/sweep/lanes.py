@@ -324,6 +324,8 @@ class Lane:
     """Fluents that hold of all members of a key, who have one bit together."""
     sent: tuple[SentPoints, ...] = ()
     """Records that are points of other lanes."""
+    copies: tuple[tuple[Relation, Relation], ...] = ()
+    """What it knows of fluents of other lanes, which is not reported: the copy, and the fluent."""
 
     @property
     def blocks(self) -> Iterator[tuple[LaneRow, ...]]:
@@ -412,6 +414,19 @@ def bits_of(mask: int) -> Iterator[int]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
+
+
+_COPY = "copy of"
+
+
+def copied_fluent(relation: Relation, number: int) -> Relation:
+    """A name for what a lane knows of a fluent of another lane; no text has it."""
+    return Relation(f"{_COPY} {relation.name} {number}", relation.arity)
+
+
+def is_copy(relation: Relation) -> bool:
+    """Is it the name of such a copy?"""
+    return relation.name.startswith(f"{_COPY} ")
 
 
 # -- lists -----------------------------------------------------------------------------------
