@@ -330,9 +330,102 @@ def test_exact_probabilities_of_what_rests_on_patterns(seed: int) -> None:
     [
         ("e <- a. e <- e seq b within 9.", "builds upon itself"),
         ("e <- (a seq b) where N = count(last(2)), N > 1.", "aggregate over"),
-        ("initiatedAt(f=true, T) :- happensAt(a, T). e <- f=true seq b.", "intervals of f/0"),
     ],
 )
 def test_what_is_not_defined_is_named(rules: str, message: str) -> None:
     with pytest.raises(UnsupportedError, match=message):
         run(rules, "0.5::a|1|1\n0.5::b|2|2\n")
+
+
+INTERVALS = """
+:- ties(initiation).
+initiatedAt(gap(X)=true, T) :- happensAt(a(X), T).
+terminatedAt(gap(X)=true, T) :- happensAt(b(X), T).
+initiatedAt(mode(X)=N, T) :- happensAt(c(X, N), T).
+off(X)=true iff gap(X)=true or mode(X)=3.
+e(X) <- a(X) during off(X)=true.
+g(X) <- not(d)[gap(X)=true, a(X)] within 8.
+k(X) <- mode(X)=N meets gap(X)=true where N > 1.
+initiatedAt(f(X)=on, T) :- happensAt(e(X), T), holdsAt(gap(X)=true, T).
+"""
+
+
+def records_of_intervals(random: Random, most: int) -> str:
+    lines = []
+    for time in sorted(random.choices(range(1, 15), k=most)):
+        name, chance = random.choice("aaabbcd"), random.choice(["", "0.9::", "0.8::", "0.3::"])
+        rest = {"a": "|x", "b": "|x", "c": f"|x|{random.choice((1, 3))}", "d": ""}[name]
+        lines.append(f"{chance}{name}|{time}|{time}{rest}")
+    doubted = [line.replace("|0|0", "|1|1") for line in DOUBTED.splitlines()]
+    return "\n".join([*doubted, *lines, "0.9::d|15|15"]) + "\n"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_credible_intervals_of_fluents_in_patterns(seed: int) -> None:
+    text = records_of_intervals(Random(seed), 10)
+    print(f"seed {seed}\n{text}")
+    compare(of_result(run(INTERVALS, text)), by_reference(INTERVALS, text))
+    assert_same_courses(INTERVALS, text)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_intervals_of_certain_records_are_as_in_the_certain_engine(seed: int) -> None:
+    text = records_of_intervals(Random(seed), 14)
+    certain = re.sub(r"0\.[1-9]::", "", text.replace("0.0::", "% "))
+    certain = "".join(line for line in certain.splitlines(True) if not line.startswith("%"))
+    print(f"seed {seed}\n{certain}")
+    rows = cernis.load(INTERVALS).run(certain, start=0).happenings.to_pylist()
+    expected = {(f"{row['event']}(x)", row["start"], row["occurrence"]) for row in rows}
+    doubted = text[: text.index("d|1|1") + len("d|1|1\n")]
+    # Below a threshold of 1 intervals reach a little beyond where the fluent is likely.
+    found = cernis.load(INTERVALS).run_uncertain(doubted + certain, start=0, threshold=1.0)
+    assert of_result(found) == dict.fromkeys(expected, 1.0)
+
+
+def test_intervals_across_windows(tmp_path: Path) -> None:
+    """What has ended before a window, and what began before it, is in its matches."""
+    lines = ["0.9::a|2|2|x", "0.8::a|5|5|x", "0.9::b|9|9|x", "0.7::a|13|13|x"]
+    program = cernis.load("""
+        initiatedAt(gap(X)=true, T) :- happensAt(a(X), T).
+        terminatedAt(gap(X)=true, T) :- happensAt(b(X), T).
+        e(X) <- a(X) during gap(X)=true.
+        g(X) <- gap(X)=true seq a(X).
+    """)
+    whole = of_result(program.run_uncertain(lines, start=0, end=30, threshold=0.9))
+    assert whole == pytest.approx({("e(x)", 3, 9): 0.8, ("g(x)", 3, 13): 0.7})
+    cut = program.run_uncertain(lines, start=0, end=30, window=4, step=3, threshold=0.9)
+    compare(of_result(cut), whole)
+    session = program.uncertain_session(start=0, window=4, step=3, threshold=0.9)
+    session.insert("\n".join(lines))
+    told: Chances = {}
+    for time in range(3, 31, 3):
+        session.query(time)
+        told |= of_occurrences(session.occurrences())
+        session.save(tmp_path / "session")
+        session = program.restore(tmp_path / "session")  # type: ignore[assignment]
+    compare(told, whole)
+
+
+UNLIT = "e(X) <- not(a(Y) where near(X, Y))[b(X), c(X, _)] within 9."
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_uncertain_facts_about_what_must_be_absent(seed: int) -> None:
+    """The same fact in each match: as the sum over the worlds of records and of facts."""
+    random = Random(seed)
+    facts = {"near(x, x).": 0.4, "near(x, y).": 0.7, "near(y, z).": 1.0}
+    lines = [f"0.6::a|{random.randint(2, 5)}|{{}}|{who}" for who in random.sample("xyz", 2)]
+    lines = [line.format(line.split("|")[1]) for line in lines]
+    lines += ["0.5::b|1|1|x", "b|2|2|y", "0.9::c|6|6|x|1", "0.8::c|7|7|y|1", "a|4|4|z"]
+    text = "\n".join(lines[seed % 2 :]) + "\n"
+    print(f"seed {seed}\n{text}")
+    expected: Chances = defaultdict(float)
+    for truths in itertools.product([True, False], repeat=2):
+        known = [fact for fact, is_true in zip(facts, truths, strict=False) if is_true]
+        weight = 1.0
+        for chance, is_true in zip(facts.values(), truths, strict=False):
+            weight *= chance if is_true else 1 - chance
+        for key, chance in by_worlds("\n".join([UNLIT, *known, "near(y, z)."]), text).items():
+            expected[key] += weight * chance
+    rules = "\n".join([UNLIT, *(f"{chance}::{fact}" for fact, chance in facts.items())])
+    compare(of_result(run(rules, text)), expected)

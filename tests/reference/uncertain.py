@@ -162,7 +162,8 @@ def _carry(run: Run) -> dict[Term, dict[int, float]]:
     """Point after point, from what holds initially; again, as long as instances are found."""
     while True:
         result = _carry_once(run)
-        if not run.sees_more(result):
+        is_more = run.sees_more(result)
+        if not is_more and not (run.patterns and run.patterns.sees_intervals(result)):
             return result
 
 

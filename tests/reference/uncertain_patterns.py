@@ -4,6 +4,8 @@ A pattern is matched against the happenings of a world: the records that are tru
 derived events, starts and ends that follow from them at each point. So an occurrence has the
 probability of the worlds that it occurs in; a record is one fact for all matches that it is in.
 
+The intervals of a fluent are its credible ones: those of its course over the whole run.
+
 What happened up to the edge of a window is kept as independent facts: records with their
 probability, each a fact as before, everything else with the probability that it had.
 """
@@ -15,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cernis.errors import UnsupportedError
 from cernis.syntax.tree import (
     Compound,
     EventAtom,
@@ -26,6 +27,7 @@ from cernis.syntax.tree import (
     functor,
 )
 
+from .credible import maximal_intervals, most_credible
 from .patterns import Consumption, Interval, Key, compact, consumption_of, occurrences, parts
 from .terms import Renamer, is_ground, substitute, unify
 
@@ -52,6 +54,9 @@ class Patterns:
     consumption: Consumption
     run: Run
     kept: list[Kept] = field(default_factory=list)
+    intervals: dict[Term, list[Interval]] = field(default_factory=dict)
+    """The credible intervals of fluents that have ended, by their first and last points."""
+    threshold: float = 0.5
 
     @staticmethod
     def of(items: Sequence[Item], run: Run) -> Patterns:
@@ -72,15 +77,16 @@ class Patterns:
 
     def atoms(self, rules: Iterable[PatternRule]) -> list[Term]:
         """The events that patterns are made of."""
-        found = {
-            part.term: None
-            for rule in rules
-            for part in parts(rule.pattern)
-            if isinstance(part, EventAtom)
-        }
-        if any(functor(term) == ("=", 2) for term in found):
-            raise UnsupportedError("intervals of uncertain fluents in patterns")
-        return list(found)
+        return [term for term in atoms_of(rules) if functor(term) != ("=", 2)]
+
+    def sees_intervals(self, courses: Mapping[Term, Mapping[int, float]]) -> bool:
+        """Note the credible intervals of the fluents in patterns; are they not as before?"""
+        wanted = [term for term in atoms_of(self.rules) if functor(term) == ("=", 2)]
+        before, self.intervals = self.intervals, {}
+        for pair, course in courses.items():
+            if any(unify(Renamer("any").anonymous(term), pair, {}) is not None for term in wanted):
+                self.intervals[pair] = ended(course, self.threshold)
+        return self.intervals != before
 
     def occurring(self, goal: Term) -> Iterator[Term]:
         """The heads that occur now in the world, as answers to what a rule asks for."""
@@ -121,6 +127,8 @@ class Patterns:
                     found[event].append((time, time))
         finally:
             run.now, run.carried = now, carried
+        for pair, held in self.intervals.items():
+            found[pair] += [(start, end) for start, end in held if end <= now]
         return {event: list(dict.fromkeys(own)) for event, own in found.items()}
 
     def made_of(self, points: Iterable[int]) -> list[Kept]:
@@ -153,6 +161,19 @@ class Patterns:
             for each in occurred:
                 chances[each] += weight
         return [Kept(chance, event, interval) for (event, interval), chance in chances.items()]
+
+
+def atoms_of(rules: Iterable[PatternRule]) -> list[Term]:
+    """The events, and the fluents whose intervals, patterns are made of."""
+    atoms = (part for rule in rules for part in parts(rule.pattern))
+    return list(dict.fromkeys(atom.term for atom in atoms if isinstance(atom, EventAtom)))
+
+
+def ended(course: Mapping[int, float], threshold: float) -> list[Interval]:
+    """The credible intervals of a course, but for one that reaches its last point."""
+    points, series = sorted(course), [course[point] for point in sorted(course)]
+    best = most_credible(maximal_intervals(series, threshold), series)
+    return [(points[start - 1], points[end - 1]) for start, end in best if end < len(series)]
 
 
 def happening(run: Run, asked: Term) -> list[Term]:

@@ -20,6 +20,7 @@ from cernis.evaluate.probabilities.composites.pattern_proofs import (
     evaluate_patterns,
     has_patterns,
     refuse_patterns,
+    related_fluents,
 )
 from cernis.evaluate.probabilities.courses import Courses, Pairs, beside
 from cernis.evaluate.probabilities.credible.credible_tables import CredibleTable, maximal_table
@@ -202,6 +203,7 @@ class UncertainQuery:
             return 0
         for definition in stratum.definitions:
             if has_patterns(definition):
+                self._enter_credible(related_fluents(definition))
                 evaluate_patterns(definition, context, uncertainty, self._patterns)
             elif definition.kind == "event":
                 evaluate_event(definition, context, uncertainty)
@@ -241,13 +243,17 @@ class UncertainQuery:
 
     def _static(self, definition: Definition) -> None:
         """Evaluate a static fluent from the credible intervals of its parts; it is certain."""
-        catalogue = self._plan.checked.catalogue
-        for part in parts_of(definition.rules):
-            if isinstance(part, Pair) and part.relation in self.uncertainty.fluents:
-                table, _ = self._credible(part.relation, self.courses[part.relation])
-                self._context.relations.fluents[part.relation] = maximal_table(table)
-                self._context.relations.open_at_query.pop(part.relation, None)
-                if catalogue.fluents[part.relation].kind is FluentKind.INPUT:
-                    clip_input(part.relation, self._context)
+        parts = parts_of(definition.rules)
+        self._enter_credible(part.relation for part in parts if isinstance(part, Pair))
         self.thresholded.add(definition.relation)
         evaluate_definition(definition, self._context, self._carried)
+
+    def _enter_credible(self, relations: Iterable[Relation]) -> None:
+        """Put the credible intervals of those fluents that are uncertain into the context."""
+        catalogue = self._plan.checked.catalogue
+        for relation in self.uncertainty.fluents.keys() & set(relations):
+            table, _ = self._credible(relation, self.courses[relation])
+            self._context.relations.fluents[relation] = maximal_table(table)
+            self._context.relations.open_at_query.pop(relation, None)
+            if catalogue.fluents[relation].kind is FluentKind.INPUT:
+                clip_input(relation, self._context)

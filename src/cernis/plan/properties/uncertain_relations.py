@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cernis.check.model import Boundary, Changes, FluentKind, Relation
+from cernis.check.model import Boundary, Changes, FluentKind, Pair, Relation
 from cernis.errors import DataError
 from cernis.plan.builder import Plan
 from cernis.plan.logical import (
@@ -18,7 +18,7 @@ from cernis.plan.logical import (
     Stratum,
     parts_of,
 )
-from cernis.plan.pattern_steps import Step
+from cernis.plan.pattern_steps import Occurrences, Step
 from cernis.plan.properties.pattern_needs import PatternNeeds, pattern_needs
 from cernis.plan.properties.routes import Routes
 from cernis.plan.properties.spoken_relations import SpokenRelations
@@ -192,10 +192,13 @@ def needs_histories(plan: Plan, routes: Routes, uncertain: UncertainRelations) -
             if any(each.step == stage.number and each.demands for each in deliveries)
         }  # fmt: skip
         for definition in (own for stratum in stage.strata for own in stratum.definitions):
+            rules = definition.rules
+            atoms = [part.atom for part in parts_of(rules) if isinstance(part, Occurrences)]
+            parts = {atom.relation for atom in atoms if isinstance(atom, Pair)}
             if definition.relation in by_intervals:
-                parts = SpokenRelations.of(definition.rules).fluents
-                if parts & demanded & uncertain.fluents:
-                    return True
+                parts |= SpokenRelations.of(rules).fluents
+            if parts & demanded & uncertain.fluents:
+                return True
     return False
 
 

@@ -68,7 +68,7 @@ class UncertainHistory:
     def settle(self, uncertainty: Uncertainty, context: Context, circuits: Circuits) -> None:
         """Take over the occurrences that a query has seen."""
         for key, (atom, _) in self._atoms.items():
-            if uncertainty.is_about(atom) and not isinstance(atom, Pair):
+            if uncertainty.is_about(atom):
                 table = uncertain_occurrences(atom, context)
                 self.last[key] = rows_of_occurrences(table, key[1], uncertainty, circuits)
 

@@ -46,7 +46,7 @@ from cernis.operators.collections import ROW
 from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.rule_heads import head_columns
 from cernis.operators.distinct import distinct
-from cernis.operators.occurrences import bound_rows
+from cernis.operators.occurrences import bound_rows, closed_intervals
 from cernis.operators.patterns import pattern_operators
 from cernis.operators.patterns.derived_events import ended_matches, with_head_values
 from cernis.operators.patterns.matches import called, starts_of
@@ -58,7 +58,7 @@ from cernis.operators.patterns.pairing import (
     without_absent,
 )
 from cernis.operators.rule_pipeline import concatenated
-from cernis.plan.logical import Definition, Match, PointRule, Stratum
+from cernis.plan.logical import Definition, Match, PointRule, Stratum, parts_of
 from cernis.plan.pattern_steps import (
     Around,
     Choice,
@@ -108,15 +108,6 @@ def _refuse_rule(
     for step in steps:
         if isinstance(step, Refine) and any(isinstance(each, Slide) for each in step.around):
             raise _not_defined(relation, "an aggregate over a pattern's matches")
-        if isinstance(step, Occurrences) and isinstance(step.atom, Pair):
-            raise _not_defined(
-                relation, f"intervals of {step.atom.relation} in a pattern; their starts and ends"
-                " are, and those of a statically determined fluent with a duration"
-            )  # fmt: skip
-        if isinstance(step, Join) and step.absent is not None and uncertainty.is_about(
-            step.absent.around
-        ):  # fmt: skip
-            raise _not_defined(relation, "uncertain facts in conditions on what must be absent")
 
 
 def _not_defined(relation: Relation, what: str) -> UnsupportedError:
@@ -169,11 +160,11 @@ class PatternProver:
     def _occurrences(self, step: Occurrences) -> Rows:
         """One row for each occurrence: of those kept from before the window, and of the window."""
         atom = step.atom
-        assert not isinstance(atom, Pair)
         table = uncertain_occurrences(atom, self._context)
         before = self._uncertainty.occurred.get(history_key(atom))
         table = table if before is None else stacked_tables([before, table])
-        args = list(atom.args) if isinstance(atom, Event) else [*atom.pair.args, atom.pair.value]
+        pair = atom.pair if isinstance(atom, Boundary) else atom
+        args = list(pair.args) if isinstance(pair, Event) else [*pair.args, pair.value]
         ends = Column(table.times)
         starts = ends if table.starts is None else Column(table.starts)
         rows = Rows(len(table), {START: starts}, ends)
@@ -185,8 +176,11 @@ class PatternProver:
             tables.setdefault(frozenset(rows.columns), []).append(rows)
         return [concatenated(alike) for alike in tables.values()]
 
-    def _refined(self, around: Around, rows: Rows) -> Rows:
-        """What a condition leaves of matches; it may rest on uncertain background facts."""
+    def _refined(self, around: Around, rows: Rows, name: str = LITERAL) -> Rows:
+        """What a condition leaves of matches; it may rest on uncertain background facts.
+
+        The column of that name has the literal of each match.
+        """
         if not self._uncertainty.is_about(around):
             return pattern_operators.refined(around, rows, self._context)
         assert isinstance(around, Conditions)
@@ -199,8 +193,8 @@ class PatternProver:
             name: column for name, column in proofs.rows.columns.items() if name not in names
         }
         kept = Rows(proofs.rows.length, columns, proofs.rows.times)
-        literals = [proofs.rows.columns[n].expanded(kept.length) for n in (LITERAL, *proofs.names)]
-        return kept.with_columns({LITERAL: Column(all_of(literals, self._uncertainty.facts))})
+        literals = [proofs.rows.columns[n].expanded(kept.length) for n in (name, *proofs.names)]
+        return kept.with_columns({name: Column(all_of(literals, self._uncertainty.facts))})
 
     def _joined(self, step: Join) -> list[Rows]:
         lefts, rights = self.matches(step.left), self.matches(step.right)
@@ -221,7 +215,8 @@ class PatternProver:
         none = np.empty(0, np.int64)
         lefts, rights = Sides(step, left, right, self._context.caches).pairs(none)
         certain = [rows for rows in map(_certain, absent) if rows.length]
-        if certain:
+        is_sure = step.absent is not None and not self._uncertainty.is_about(step.absent.around)
+        if certain and is_sure:
             chosen = without_absent(
                 step, left, right, lefts, rights, certain, self._context, pattern_operators.refined
             )
@@ -321,8 +316,9 @@ class PatternProver:
         for others in absent:
             assert step.absent is not None
             blocking = blocking_rows(
-                step.absent, rows, *gaps, others, self._context, pattern_operators.refined
-            )
+                step.absent, rows, *gaps, others, self._context,
+                lambda around, blocking, _: self._refined(around, blocking, _ABSENT),
+            )  # fmt: skip
             numbers.append(blocking.columns[ROW].expanded(blocking.length))
             literals.append(blocking.columns[_ABSENT].expanded(blocking.length))
         groups, some = np.concatenate(numbers), np.concatenate(literals)
@@ -352,9 +348,23 @@ def _column(rows: Rows, name: str) -> Integers:
     return rows.columns[name].expanded(rows.length)
 
 
-def uncertain_occurrences(atom: Event | Boundary, context: Context) -> EventTable:
-    """The occurrences of an uncertain atom that end inside of the window, with their literals."""
+def related_fluents(definition: Definition) -> set[Relation]:
+    """The fluents whose intervals patterns of a definition are made of."""
+    atoms = (part.atom for part in parts_of(definition.rules) if isinstance(part, Occurrences))
+    return {atom.relation for atom in atoms if isinstance(atom, Pair)}
+
+
+def uncertain_occurrences(atom: Event | Boundary | Pair, context: Context) -> EventTable:
+    """The occurrences of an uncertain atom that end inside of the window, with their literals.
+
+    The intervals of a fluent are the credible ones, which are in the context and certain.
+    """
     tables = context.relations.events
+    if isinstance(atom, Pair):
+        held = closed_intervals(atom, context)
+        literals = np.full(len(held), TRUE, np.int64)
+        columns, domains = [*held.arguments, literals], [*held.domains, None]
+        return EventTable(columns, domains, held.times, held.starts)
     if isinstance(atom, Event):
         with_starts = tables.get(occurrence_relation(atom.relation))
         return tables[with_literals(atom.relation)] if with_starts is None else with_starts
