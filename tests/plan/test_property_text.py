@@ -10,10 +10,10 @@ def said(rules: str) -> list[str]:
     return list(describe_properties(cernis.load(rules).plan))
 
 
-def test_a_plain_program_is_walked_and_evaluated_in_slices() -> None:
+def test_a_plain_program_is_walked_in_slices_too() -> None:
     assert said("initiatedAt(f(X)=true, T) :- happensAt(a(X), T).\n") == [
         "sessions walk on from the first change of each key",
-        "on Spark, stage 1 can be evaluated in slices of time",
+        "on Spark, stage 1 can be walked in slices of time",
     ]
 
 
@@ -46,3 +46,12 @@ def test_members_of_domains_are_forgotten_or_kept() -> None:
     of_all = domain + "initiatedAt(f(X)=true, T) :- happensAt(bell, T).\n"
     kept = "members of v/1 are kept for good, since rules may still ask for them"
     assert kept in said(of_all)
+
+
+def test_stages_on_spark_are_walked_or_not() -> None:
+    rules = "initiatedAt(f(X)=true, T) :- happensAt(a(X), T).\n"
+    pairs = "initiatedAt(g(X, Y)=true, T) :- happensAt(b(X), T), happensAt(d(Y), T).\n"
+    told = said(rules + pairs)
+    assert "on Spark, stage 1 is walked" in told
+    assert "on Spark, stage 1 can be walked in slices of time" in told
+    assert not [line for line in told if "stage 2" in line and "walked" in line]

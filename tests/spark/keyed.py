@@ -43,6 +43,28 @@ terminatedAt(envies(X, Y)=true, T) :- happensAt(sees(X, Y), T), happensAt(lose(Y
 """,
         (*_BASE, ("near", "i", "PP"), ("sees", "e", "PP")),
     ),
+    "walked pairs": Keyed(
+        """
+initiatedAt(slow(X)=true, T) :- happensAt(win(X), T).
+terminatedAt(slow(X)=true, T) :- happensAt(lose(X), T).
+initiatedAt(at(X)=home, T) :- happensAt(go(X, home), T).
+initiatedAt(at(X)=pub, T) :- happensAt(go(X, pub), T).
+fi(at(X)=pub, at(X)=home, 4).
+holdsFor(still(X)=true, I) :-
+    holdsFor(slow(X)=true, S), holdsFor(at(X)=pub, P), relative_complement_all(S, [P], J),
+    intDurGreater(J, 2, I).
+holdsFor(together(X, Y)=true, I) :-
+    holdsFor(near(X, Y)=true, N), holdsFor(slow(X)=true, A), holdsFor(slow(Y)=true, B),
+    union_all([A, B], U), holdsFor(at(Y)=pub, P), intersect_all([N, U], J),
+    relative_complement_all(J, [P], K), intDurGreater(K, 3, I).
+holdsFor(brief(X, Y)=true, I) :-
+    holdsFor(near(X, Y)=true, N), holdsFor(still(Y)=true, B), holdsFor(at(X)=home, H),
+    intersect_all([N, B, H], J), intDurLess(J, 6, I).
+holdsFor(either(X, Y)=true, I) :-
+    holdsFor(together(X, Y)=true, A), holdsFor(brief(X, Y)=true, B), union_all([A, B], I).
+""",
+        (*_BASE, ("near", "i", "PP")),
+    ),
     "only pairs": Keyed(
         """
 initiatedAt(talks(X, Y)=N, T) :-

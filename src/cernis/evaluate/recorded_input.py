@@ -29,6 +29,7 @@ class RecordedInput:
         self._followed = frozenset(followed)
         """The relations whose changes are given to each query."""
         self._input = EncodedInput({}, {}, {}, tick)
+        self._last: int | None = None
         self._seen_tables: dict[Relation, EventTable] = {}
         self._forget_progress()
 
@@ -38,9 +39,9 @@ class RecordedInput:
         self._on_time: dict[Relation, bool] = {}
         self._next_row: dict[Relation, int] = {}
 
-    def use_records(self, records: EncodedInput) -> None:
-        """Use these records from now on."""
-        self._input = records
+    def use_records(self, records: EncodedInput, last: int | None = None) -> None:
+        """Use these records from now on; a query, the `last` one, has seen some of them before."""
+        self._input, self._last = records, last
         self._forget_progress()
 
     def forget(self, window: Window) -> None:
@@ -65,7 +66,9 @@ class RecordedInput:
         rows = _rows_of(records)
         if self._is_on_time(relation, records):
             return Admitted(self._next_rows(relation, rows, window), rows.take(_NONE), _NONE, _NONE)
-        is_known = self._is_known.get(relation, np.zeros(len(records.arrivals), np.bool_))
+        is_known = self._is_known.get(relation)
+        if is_known is None:
+            is_known = self._seen_before(records, rows.columns[0])
         removed = _NONE
         if records.gone is not None:
             # A retraction of what the window has passed is too late, and takes nothing back.
@@ -77,6 +80,13 @@ class RecordedInput:
         is_known[added] = True
         self._is_known[relation] = is_known
         return Admitted(_rows_at(rows, added), rows.take(removed), _NONE, _NONE)
+
+    def _seen_before(self, records: InputEvents | InputFluent, firsts: Integers) -> Booleans:
+        """Which records the last query has seen before they were given here."""
+        if self._last is None:
+            return np.zeros(len(firsts), np.bool_)
+        is_known = (firsts <= self._last) & (records.arrivals <= self._last)
+        return is_known if records.gone is None else is_known & (records.gone > self._last)
 
     def _is_on_time(self, relation: Relation, records: InputEvents | InputFluent) -> bool:
         """Are these events that all arrive when they happen, and of which none is retracted?"""
@@ -91,7 +101,9 @@ class RecordedInput:
     def _next_rows(self, relation: Relation, rows: StoredRows, window: Window) -> StoredRows:
         """The events after those of the last query, up to this one, that are not forgotten."""
         times = rows.columns[0]
-        first = self._next_row.get(relation, 0)
+        first = self._next_row.get(relation)
+        if first is None:
+            first = 0 if self._last is None else int(np.searchsorted(times, self._last, "right"))
         first = max(first, int(np.searchsorted(times, window.forgotten, "right")))
         after = max(first, int(np.searchsorted(times, window.query, "right")))
         self._next_row[relation] = after

@@ -78,6 +78,8 @@ class Plan:
     """The forms of values as far as the program's text shows; runs add those of their input."""
     is_in_one_stage: bool = False
     """Have its stages been put together, so that nothing is exchanged between them?"""
+    elsewhere: frozenset[int] = frozenset()
+    """The numbers of stages that others evaluate: their results are handed over at each query."""
 
     def __getstate__(self) -> dict[str, object]:
         """The plan without its properties, which each process finds out when it needs them."""
@@ -164,7 +166,8 @@ class Plan:
 
     def _only(self, stage: Stage) -> Plan:
         """The plan of one stage. What other stages ask of it decides whether it is swept."""
-        plan = replace(self, stages=(stage,))
+        others = frozenset(each.number for each in self.stages if each != stage)
+        plan = replace(self, stages=(stage,), elsewhere=others)
         plan.__dict__["durations"] = self.durations
         plan.__dict__["sweep"] = tuple(
             own.only() for own in self.sweep if own.stage == stage.number
@@ -202,8 +205,8 @@ class Plan:
 
     @cached_property
     def list_programs(self) -> Mapping[int, ListProgram]:
-        """By stage: the program over lists, if all keys that it is linked to are of this plan."""
-        stages = {stage.stage for stage in self.sweep}
+        """By stage: the program over lists, if all keys that it is linked to are at hand."""
+        stages = self.elsewhere.union(stage.stage for stage in self.sweep)
         return {
             stage.stage: program for stage in self.sweep for program in stage.lists
             if all(link.stage in stages for link in program.links)

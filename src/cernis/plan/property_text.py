@@ -25,6 +25,7 @@ def describe_properties(plan: Plan) -> Iterator[str]:
     yield from _domains(plan)
     yield from _changes(plan)
     yield from _routes(plan)
+    yield from _stages_walked(plan)
     yield from _slices(plan)
 
 
@@ -113,9 +114,20 @@ def _routes(plan: Plan) -> Iterator[str]:
             yield f"on Spark, {_BUCKETS[way].format(step, _listed(relations))}"
 
 
+def _stages_walked(plan: Plan) -> Iterator[str]:
+    """Which stages are walked on Spark, where it is not as in a single process."""
+    for number, stage in plan.stage_plans.items():
+        if stage.is_swept and not plan.is_swept:
+            yield f"on Spark, stage {number} is walked"
+        elif plan.is_swept and not stage.is_swept:
+            yield f"on Spark, stage {number} is evaluated by columns: its walk takes other stages"
+
+
 def _slices(plan: Plan) -> Iterator[str]:
     for number, parts in plan.slices.items():
-        if parts is not None:
+        if parts is not None and parts.is_walked:
+            yield f"on Spark, stage {number} can be walked in slices of time"
+        elif parts is not None:
             rest = [s for stage in parts.rest.stages for s in stage.strata]
             late = [relation for stratum in rest for relation in stratum.relations]
             but = f", but for {_listed(late)}" if late else ""

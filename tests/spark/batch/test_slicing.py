@@ -11,6 +11,7 @@ import pytest
 
 import cernis
 from cernis.errors import CernisError, DataError
+from cernis.evaluate.sweep.sweep_then_columns import SweepThenColumns
 from cernis.program import Program
 from cernis.records.record_columns import Records
 from cernis.session.settings import Settings
@@ -50,21 +51,32 @@ initiatedAt(owns(X)=Y, T) :- happensAt(go(X, Y), T), initiatedAt(rich(X)=true, T
     ),
 }  # fmt: skip
 
+WALKED = {"walked pairs", "conflicts", "phrases", "initially", "cycle across keys"}
+"""The programs of which a stage can be walked slice by slice."""
+
 BOUNDS: tuple[dict[str, int], ...] = ({}, {}, {"start": 4, "end": 30}, {"end": 60}, {"start": -3})
 
 
 @pytest.fixture
-def slices(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
+def slices(monkeypatch: pytest.MonkeyPatch, walked: Counter[str]) -> Counter[int]:
     """Counts the slices that are evaluated."""
     counted: Counter[int] = Counter()
     take = SlicedRun.take
 
     def counting(self: SlicedRun, records: Records, query: int) -> None:
         counted[query] += 1
+        assert isinstance(self.evaluator, SweepThenColumns) == self.walks
+        walked["slices"] += self.walks
         take(self, records, query)
 
     monkeypatch.setattr(SlicedRun, "take", counting)
     return counted
+
+
+@pytest.fixture
+def walked() -> Counter[str]:
+    """Counts the slices, and the queries of windows, that are walked."""
+    return Counter()
 
 
 def difference(program: Program, lines: list[str], chosen: dict[str, int], random: Random) -> str:
@@ -91,7 +103,7 @@ def difference(program: Program, lines: list[str], chosen: dict[str, int], rando
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_keyed_programs(name: str, slices: Counter[int]) -> None:
+def test_keyed_programs(name: str, slices: Counter[int], walked: Counter[str]) -> None:
     program = cernis.load(PROGRAMS[name].rules)
     for seed in range(12):
         random = Random(f"{name} {seed}")
@@ -102,6 +114,7 @@ def test_keyed_programs(name: str, slices: Counter[int]) -> None:
     loaded = Loaded(program.plan)
     can = any(loaded.plan.slices.values()) and name != "points"
     assert (slices.total() > 5) == can
+    assert (walked["slices"] > 5) == (name in WALKED)
 
 
 WINDOWS: tuple[dict[str, int], ...] = (
@@ -111,12 +124,13 @@ WINDOWS: tuple[dict[str, int], ...] = (
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_windows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows(name: str, monkeypatch: pytest.MonkeyPatch, walked: Counter[str]) -> None:
     counted: Counter[int] = Counter()
     take = WindowedRun.take
 
     def counting(self: WindowedRun, records: Records, found: OutputParts, query: int) -> None:
         counted[query] += 1
+        walked["windows"] += isinstance(self.evaluator, SweepThenColumns)
         take(self, records, found, query)
 
     monkeypatch.setattr(WindowedRun, "take", counting)
@@ -128,6 +142,7 @@ def test_windows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         found = difference(program, lines, dict(random.choice(WINDOWS)), random)
         assert not found, f"seed {name} {seed}\n{found}\n" + "\n".join(lines)
     assert (counted.total() > 20) == (not program.plan.checked.definitions.domains)
+    assert (walked["windows"] > 5) == (name in WALKED)
 
 
 @pytest.mark.parametrize("seed", range(40))

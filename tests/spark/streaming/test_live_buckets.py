@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 import cernis
+from cernis.evaluate.sweep.sweep_then_columns import SweepThenColumns
 from cernis.spark.streaming import bucket_progress
 from cernis.spark.streaming.live_buckets import LiveBucket, LiveBuckets
 from cernis.spark.streaming.stream_state import BucketState
@@ -114,6 +115,24 @@ def test_a_worker_that_missed_a_micro_batch_walks_on(tmp_path: Path, made: Count
         assert as_changes(own.take(batch)) == as_changes(there.take(batch))
     assert made["new"] == 2
     assert made["behind"] == 3
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_stage_that_reads_another_one_walks_on(tmp_path: Path, is_kept: bool) -> None:
+    """Also after it has been restored."""
+    own = stream_of(PROGRAMS["walked pairs"].rules, tmp_path, 20, 5, buckets=2, start=0)
+    there = InProcess(own)
+    for time in range(0, 80, 8):
+        lines = [
+            f"win|{time}|{time}|ann", f"lose|{time + 6}|{time + 6}|ann",
+            f"win|{time}|{time}|bob", f"near|{time}|{time}|{time + 9}|true|ann|bob",
+        ]  # fmt: skip
+        own.live = own.live if is_kept else LiveBuckets()
+        assert as_changes(own.take(lines)) == as_changes(there.take(lines)), time
+        sessions = {key[1]: live.session for key, live in own.live._buckets.items()}
+        assert sessions[2].may_walk
+        assert not sessions[2].can_be_replayed
+        assert sessions[2].last is None or isinstance(sessions[2].evaluator, SweepThenColumns)
 
 
 def test_a_checkpoint_that_was_put_back_is_read(tmp_path: Path, made: Counter[str]) -> None:

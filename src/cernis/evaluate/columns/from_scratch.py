@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -49,6 +50,14 @@ class StageLinks(Protocol):
     @property
     def passed_on(self) -> frozenset[Relation]:
         """The relations of the stage that later stages read."""
+
+    @property
+    def earlier(self) -> Collection[Relation]:
+        """The relations that the stage reads of earlier stages."""
+
+    @property
+    def are_whole(self) -> bool:
+        """Do the tables of earlier stages say when intervals begin and end?"""
 
     def enter(self, context: Context, courses: dict[Relation, Courses]) -> None:
         """Put the tables of earlier stages into the context, before a query is evaluated."""
@@ -270,7 +279,14 @@ class FromScratch:
         )  # fmt: skip
 
     def take_over(self, handover: Handover, context: Context) -> None:
-        """Go on from where another evaluator has stopped."""
+        """Go on from where another evaluator has stopped.
+
+        Each query is handed what earlier stages have found.
+        """
+        if self._links is not None:
+            earlier = self._links.earlier
+            own = {r: rows for r, rows in handover.fluents.items() if r not in earlier}
+            handover = replace(handover, fluents=own)
         live, remembered, seen = (
             {
                 relation: _table_of(rows, relation, context.encoding)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.linked.linked_walks import LinkedWalk, WalkedKind
@@ -21,14 +23,18 @@ from cernis.evaluate.sweep.lane_resumption import (
     resumed_walk,
 )
 from cernis.evaluate.sweep.lane_storage import is_walkable_span
+from cernis.evaluate.sweep.lists.handed_fluents import HandedFluents, handed_to
 from cernis.evaluate.sweep.lists.keyed_lists import KeyedLists
 from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.evaluate.time_grid import TimeGrid
 from cernis.operators.context.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.linked.linked_plans import LinkedProgram
-from cernis.plan.sweep.lanes import Lane
+from cernis.plan.sweep.lanes import Lane, ListProgram
 from cernis.tables.domains import Domains
+
+if TYPE_CHECKING:
+    from cernis.evaluate.probabilities.courses import Courses
 
 
 @dataclass(slots=True)
@@ -80,13 +86,21 @@ class SweepThenColumns(FromScratch):
 
     def __init__(
         self, plan: Plan, memory: WindowRecords, domains: Domains, tick: int,
-        links: StageLinks | None = None, keeps_answers: bool = False,
+        links: StageLinks | None = None, keeps_answers: bool = False, are_slices: bool = False,
     ) -> None:  # fmt: skip
+        """An evaluator whose queries are windows, or slices on which no answer may depend.
+
+        An interval that is longer than some duration right after the edge of a tumbling window was
+        not longer at the query before, and begins after the edge for that reason. Slices must not
+        show, so lists see what was before them for one tick more.
+        """
+        self._slack = tick if are_slices else 0
         super().__init__(plan, memory, domains, tick, links, plan.walked)
         self._keeps_answers = keeps_answers
         self._shown = self.strata.reads | (frozenset() if links is None else links.passed_on)
         self._walked: list[_Walked] = []
         self._linked: list[LinkedWalk] = []
+        self._handed: list[HandedFluents] = []
 
     @property
     def key_count(self) -> int:
@@ -98,9 +112,10 @@ class SweepThenColumns(FromScratch):
     def can_read(self, query_input: QueryInput) -> bool:
         """Can the records that have come be walked?
 
-        Lists do not know of gaps between windows, in which input fluents are not seen. Numbers that
-        are too large to compute with exactly cannot be held in registers that guards ask for. Nor
-        may times lie too far apart, or between the ticks.
+        Lists do not know of gaps between windows, in which input fluents are not seen, nor of
+        tables of other stages that leave open whether an interval goes on. Numbers that are too
+        large to compute with exactly cannot be held in registers that guards ask for. Nor may times
+        lie too far apart, or between the ticks.
         """
         window = query_input.window
         first = min(query_input.context.window.start, window.edge)
@@ -116,6 +131,8 @@ class SweepThenColumns(FromScratch):
             return False
         if window.forgotten > window.edge and self._plan.listed_input:
             return False
+        if self._links is not None and not self._links.are_whole:
+            return False
         encoding = query_input.context.encoding
         return all(
             RegisterValues(lane, encoding).can_hold(relation, admitted.added.arguments)
@@ -124,11 +141,13 @@ class SweepThenColumns(FromScratch):
             if relation in lane.events and len(admitted.added)
         )  # fmt: skip
 
-    def update(self, query_input: QueryInput) -> int:
+    def _evaluate(self, query_input: QueryInput, courses: dict[Relation, Courses]) -> int:
         """Walk up to the query, then evaluate the rest; gives the conflicts between values."""
         context, is_first = query_input.context, not self._walked
         if is_first:
             self._begin(context)
+        for handed in self._handed:
+            handed.update(context)
         for linked in self._linked:
             linked.update(query_input.admitted, context)
         conflicts = 0
@@ -139,14 +158,14 @@ class SweepThenColumns(FromScratch):
             conflicts += walked.part.conflicts(context)
             if not self._shown.isdisjoint(walked.part.definitions):
                 self._show(walked, is_first, context)
-        return conflicts + super().update(query_input)
+        return conflicts + super()._evaluate(query_input, courses)
 
     def _begin(self, context: Context, handover: Handover | None = None) -> None:
         """Make the lanes and lists of all stages, each stage's after those of the stages before."""
-        producers: dict[int, list[KeyedLane | KeyedLists]] = {}
+        producers: dict[int, list[KeyedLane | KeyedLists | HandedFluents]] = {}
         earlier: list[KeyedLane] = []
         encoding = context.encoding
-        self._walked = []
+        self._walked, self._handed = [], []
         for swept in self._plan.sweep:
             parts = producers.setdefault(swept.stage, [])
             lanes = []
@@ -157,7 +176,7 @@ class SweepThenColumns(FromScratch):
             self._walked += [_WalkedLane(lane, LaneAnswers(lane, encoding)) for lane in lanes]
             program = self._plan.list_programs.get(swept.stage)
             if program is not None:
-                lists = KeyedLists(program, producers, swept.stage, context)
+                lists = self._lists(program, producers, swept.stage, context, handover)
                 if handover is not None:
                     resumed_lists(lists, handover, self._memory, context)
                 parts.append(lists)
@@ -165,6 +184,24 @@ class SweepThenColumns(FromScratch):
         self._linked = [self._walk(each, context, handover) for each in self._plan.linked]
         kinds = [kind for linked in self._linked for kind in linked.kinds()]
         self._walked += [_WalkedLane(kind, LaneAnswers(kind, encoding)) for kind in kinds]
+
+    def _lists(
+        self, program: ListProgram,
+        producers: Mapping[int, Sequence[KeyedLane | KeyedLists | HandedFluents]], stage: int,
+        context: Context, handover: Handover | None,
+    ) -> KeyedLists:  # fmt: skip
+        """The lists of a stage, which may read what others have handed over."""
+        handed = {
+            link.stage: list(handed_to(program, link.stage, context)) for link in program.links
+            if link.stage is not None and link.stage in self._plan.elsewhere
+        }  # fmt: skip
+        for each in (each for of_stage in handed.values() for each in of_stage):
+            if handover is not None:
+                each.begin_from(handover.fluents, context)
+            self._handed.append(each)
+        return KeyedLists(
+            program, {**producers, **handed}, stage, context, bool(handed), self._slack
+        )
 
     def _lane(
         self, lane: Lane, context: Context, handover: Handover | None,
@@ -235,6 +272,10 @@ class SweepThenColumns(FromScratch):
         handover = super().hand_over(query)
         for walked in self._walked:
             walked.hand_over(handover)
+        for handed in self._handed:
+            for relation, rows in handed.rows():
+                known = handover.fluents.get(relation)
+                handover.fluents[relation] = rows if known is None else stacked(known, rows)
         return handover
 
     def take_over(self, handover: Handover, context: Context) -> None:

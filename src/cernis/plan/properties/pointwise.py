@@ -52,6 +52,8 @@ class Sliced:
     """What the first part defines."""
     kept: frozenset[Relation]
     """What rules of the rest read: of input among it, all records are kept to the end."""
+    is_walked: bool = False
+    """Are both parts walked, so that each slice goes on from what the one before has left?"""
 
 
 def sliced(plan: Plan, stage: Plan) -> Sliced | None:
@@ -70,7 +72,7 @@ def sliced(plan: Plan, stage: Plan) -> Sliced | None:
         kept |= search.filling
     return Sliced(
         _part(stage, lambda own: own in pointwise), _part(stage, lambda own: own not in pointwise),
-        relations, kept,
+        relations, kept, search.is_walked(stage),
     )  # fmt: skip
 
 
@@ -133,6 +135,32 @@ class _Search:
         rules = [rule for r in stratum.relations for rule in self._rules.get(r, ())]
         return (
             all(map(looks_no_further, rules))
+            and not any(map(self._has_late_boundary, rules))
+            and not any(map(self.grows, stratum.relations))
+        )
+
+    def is_walked(self, stage: Plan) -> bool:
+        """Can a stage be walked slice by slice?
+
+        Lists keep what durations need of the past, so rules over intervals need not be decided
+        from single points. What is short so far may be a part of something longer, if the input
+        goes on there with another record. Registers are not walked where each record is seen once.
+        """
+        strata = [stratum for each in stage.stages for stratum in each.strata]
+        here = frozenset(r for stratum in strata for r in stratum.relations)
+        measures_input = bool(stage.listed_input) and bool(here & self._plan.roles.reach.keys())
+        return (
+            stage.is_swept
+            and not stage.has_registers
+            and not measures_input
+            and not self._seen_otherwise(here)
+            and all(map(self._can_be_walked, strata))
+        )
+
+    def _can_be_walked(self, stratum: Stratum) -> bool:
+        rules = [rule for r in stratum.relations for rule in self._rules.get(r, ())]
+        return (
+            all(isinstance(rule, StaticRule) or looks_no_further(rule) for rule in rules)
             and not any(map(self._has_late_boundary, rules))
             and not any(map(self.grows, stratum.relations))
         )

@@ -9,15 +9,18 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
+from cernis.evaluate.evaluator_choice import QueriesAhead
 from cernis.evaluate.population import Population
 from cernis.evaluate.query_loop import garbage_collection_paused
 from cernis.evaluate.run import Run
+from cernis.evaluate.sweep.lane_storage import is_walkable_span
 from cernis.evaluate.windows import Window, windows
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.restriction import Restriction
 from cernis.plan.builder import Plan
 from cernis.plan.held_forms import Forms
 from cernis.plan.properties.pointwise import Sliced
+from cernis.records.encoded_input import EncodedInput
 from cernis.records.record_columns import RecordColumns, RecordKind, Records
 from cernis.spark.exchange.batch_job import Job, Survey
 from cernis.spark.exchange.ownership import Owner
@@ -100,6 +103,27 @@ class StageRun(Run):
         """May lanes be walked? Not where rows are counted that other buckets find as well."""
         return super().may_walk and not self._owner.asks
 
+    def _can_be_walked(self, encoded: EncodedInput, window: int | None, step: int | None) -> bool:
+        """Can the input be walked, and what earlier stages have found?"""
+        return self._links.are_whole and super()._can_be_walked(encoded, window, step)
+
+    def walks_parts(self, start: int, end: int) -> bool:
+        """May lanes be walked over records that come part by part?
+
+        Before all of them are there, nobody knows whether their numbers can be held in registers.
+        """
+        settings, survey = self._job.settings, self._survey
+        window, step = settings.window, settings.step
+        at_points = any(form.kind is RecordKind.POINT for form in survey.forms)
+        has_gaps = window is not None and step is not None and step > window
+        reads_intervals = bool(self.plan.listed_input or self._links.earlier)
+        return (
+            self.may_walk
+            and not self.plan.has_registers
+            and is_walkable_span(start, end)
+            and not (reads_intervals and (at_points or has_gaps))
+        )
+
     def make_population(self) -> Population:
         """The members of growing domains, some of them from a survey of all the input."""
         return SurveyedMembers(self.checked.definitions, self._job.members or {})
@@ -115,9 +139,13 @@ class WindowedRun(StageRun):
         self, job: Job, step: int, owner: Owner, survey: Survey, start: int, end: int
     ) -> None:
         super().__init__(job, step, {}, owner, survey)
-        self._windows = deque(windows(start, end, job.settings.window, job.settings.step))
+        length, stride = job.settings.window, job.settings.step
+        self._windows = deque(windows(start, end, length, stride))
+        self._last: int | None = None
+        self.sees_records_once = length is not None and (stride or length) >= length
         self.enter_workspace(self.forms_of(Records()))
-        self.begin(start)
+        may_walk = self.walks_parts(start, end)
+        self.begin(start, QueriesAhead(keeps_answers=True, may_walk=may_walk))
 
     def last_before(self, time: int) -> int | None:
         """The last query before some time that has not been evaluated; None if all have been."""
@@ -132,9 +160,11 @@ class WindowedRun(StageRun):
         """Evaluate the queries up to one, over all records that they may see."""
         self._links.put_in(outputs)
         with garbage_collection_paused():
-            self.memory.use_records(self.encoder.encode_records(records))
+            self.memory.use_records(self.encoder.encode_records(records), self._last)
             while self._windows and self._windows[0].query <= query:
-                self.query(self._windows.popleft())
+                window = self._windows.popleft()
+                self.query(window)
+                self._last = window.query
 
     def later(self, part: RecordColumns) -> RecordColumns:
         """The records that a query to come may see."""
@@ -161,31 +191,49 @@ class SlicedRun(StageRun):
 
     def __init__(
         self, job: Job, step: int, outputs: OutputParts, owner: Owner, survey: Survey,
-        parts: Sliced, start: int,
+        parts: Sliced, start: int, end: int,
     ) -> None:  # fmt: skip
         super().__init__(job, step, outputs, owner, survey)
         self._parts = parts
         self._edge = start
+        self.sees_records_once = True
         self.enter_workspace(self.forms_of(Records()))
-        self.begin(start)
+        self.walks = parts.is_walked and self.walks_parts(start, end)
+        ahead = QueriesAhead(keeps_answers=True, may_walk=self.walks, are_slices=True)
+        self.begin(start, ahead)
+
+    @property
+    def kept(self) -> frozenset[Relation]:
+        """The input of which all records are needed when the last slice has been evaluated."""
+        return frozenset() if self.walks else self._parts.kept
 
     def take(self, records: Records, query: int) -> None:
         """Evaluate the time after the last slice, up to a point.
 
         `records` must have all records of that time, and again the intervals that go on.
         """
-        self._take(records, Window(self._edge, query, self._edge), self._parts.first)
+        window = Window(self._edge, query, self._edge)
+        if self.walks:
+            self._query(records, window, self._edge)
+        else:
+            self._take(records, window, self._parts.first)
         self._edge = query
 
     def _take(self, records: Records, window: Window, strata: Plan) -> None:
         self.evaluator.strata = strata
+        self._query(records, window, None)
+
+    def _query(self, records: Records, window: Window, last: int | None) -> None:
+        """Evaluate a slice; those of the records that lie before the `last` one's end are known."""
         with garbage_collection_paused():
-            self.memory.use_records(self.encoder.encode_records(records))
+            self.memory.use_records(self.encoder.encode_records(records), last)
             self.query(window)
 
     def finish(self, records: Records, end: int) -> Answer:
         """Evaluate the strata that need whole intervals, over all records that they read."""
         assert self.start is not None
+        if self.walks:
+            return self._finished_walk(end)
         whole = self.evaluator.whole_answer()
         read = self._parts.relations
         self._links.see(
@@ -196,6 +244,18 @@ class SlicedRun(StageRun):
         self.queries = 0
         self._take(records, Window(self.start, end, self.start), self._parts.rest)
         return self.answer()
+
+    def _finished_walk(self, end: int) -> Answer:
+        """The answer of all slices, which later stages get as that of one query."""
+        assert self.start is not None
+        self.queries = 1
+        answer = self.answer()
+        context = self.context(Window(self.start, end, self.start))
+        context.relations.fluents |= answer.fluents
+        context.relations.events |= answer.events
+        self._links.see({}, {})
+        self._links.take(context, {})
+        return answer
 
     def _linked(self, earlier: list[Relation], later: frozenset[Relation]) -> SlicedLinks:
         return SlicedLinks(earlier, later)

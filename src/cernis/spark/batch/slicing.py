@@ -25,22 +25,21 @@ class Slicing:
     ) -> None:  # fmt: skip
         self.edge = start
         self._end = end
-        self._parts = parts
         self._run: SlicedRun | None = None
         if parts is not None:
-            self._run = SlicedRun(job, step, outputs, owner, survey, parts, start)
+            self._run = SlicedRun(job, step, outputs, owner, survey, parts, start, end)
         self._lasting: Parts = {}
         self._kept: Parts = {}
 
     def take(self, records: Records, query: int) -> None:
         """Evaluate a slice: all records after the last one, up to a point."""
         self.edge = query
-        if self._run is None or self._parts is None:
+        if self._run is None:
             return
         slice_records = Records()
         for form, part in records.relations.items():
             seen = seen_at(part, self._end)
-            if form.relation in self._parts.kept:
+            if form.relation in self._run.kept:
                 self._kept.setdefault(form, []).append(seen)
             slice_records.relations[form] = stacked_records([seen, *self._lasting.pop(form, ())])
         self._run.take(slice_records, query)

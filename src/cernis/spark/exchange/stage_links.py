@@ -43,7 +43,7 @@ class BucketLinks:
         self, earlier: Iterable[Relation], later: frozenset[Relation],
         uncertain: frozenset[Relation] = frozenset(),
     ) -> None:  # fmt: skip
-        self._earlier = tuple(earlier)
+        self.earlier = tuple(earlier)
         self._uncertain = uncertain
         self.passed_on = later
         self.begin(())
@@ -62,6 +62,17 @@ class BucketLinks:
         self._parts = parts
         self._received: list[ReceivedOutput] | None = None
 
+    @property
+    def are_whole(self) -> bool:
+        """Do the tables of earlier stages say when intervals begin and end?
+
+        Where input is forgotten or given at points, it is only known what is seen of them.
+        """
+        return not any(
+            output.kind is OutputKind.FLUENT and output.flags.any()
+            for outputs in self._parts.values() for output in outputs
+        )  # fmt: skip
+
     def go_on_within(self, before: BucketLinks) -> None:
         """Take over the output and the count of queries from links whose values had other codes."""
         self.harvest, self.number = before.harvest, before.number
@@ -69,7 +80,7 @@ class BucketLinks:
 
     def enter(self, context: Context, courses: dict[Relation, Courses]) -> None:
         """Enter the output of earlier stages for the next query."""
-        for relation in self._earlier:
+        for relation in self.earlier:
             if relation in self._uncertain:
                 courses[relation] = _no_courses(relation, context)
             else:
@@ -87,7 +98,7 @@ class BucketLinks:
 
         Earlier stages carry over their tables themselves.
         """
-        for relation in self._earlier:
+        for relation in self.earlier:
             context.relations.fluents.pop(relation, None)
             context.relations.events.pop(relation, None)
         self.harvest.add(self.number, context, courses)

@@ -39,6 +39,7 @@ class StageSession(Session):
     """
 
     evaluator: FromScratch
+    _links: BucketLinks | None = None
     _uncertain_fluents: frozenset[Relation] = frozenset()
     open_intervals = 0
     """How many intervals of all fluents were open at the last query."""
@@ -104,35 +105,46 @@ class StageSession(Session):
     def _is_mine(self, columns: list[Column], length: int) -> Booleans:
         return np.asarray(Spread(self._buckets).of(columns, length) == self._bucket)
 
-    def _can_walk(self) -> bool:
-        """Can all definitions be walked? What earlier stages derive is no record to be walked."""
-        return not self._earlier and super()._can_walk()
+    @property
+    def can_be_replayed(self) -> bool:
+        """Can queries be answered again from the records alone?
+
+        What earlier stages have derived would have to come again, too.
+        """
+        return self.may_walk and not self._earlier
 
     def _can_confine_news(self) -> bool:
         """No: what is evaluated by columns is evaluated from scratch."""
         return False
 
-    def stage_links(self) -> BucketLinks:
-        """The links with other stages, which are used at each query."""
-        self._links = BucketLinks(self._earlier, self._later, self._uncertain_fluents)
+    @property
+    def links(self) -> BucketLinks:
+        """The links with other stages, as the evaluator uses them."""
+        assert self._links is not None
         return self._links
+
+    def stage_links(self) -> BucketLinks:
+        """The links with other stages, which are used at each query.
+
+        Another evaluator goes on with the output and the count of queries of the one before.
+        """
+        links = BucketLinks(self._earlier, self._later, self._uncertain_fluents)
+        if self._links is not None:
+            links.go_on_within(self._links)
+        self._links = links
+        return links
 
     def put_in(self, outputs: Iterable[StageOutput]) -> None:
         """Take the output of earlier stages for each query of a micro-batch."""
         received = list(outputs)
         for output in received:
             see_found(self.forms, output.relation, output.columns)
-        self._links.begin(received)
-
-    def _recode(self) -> None:
-        before = self._links
-        super()._recode()
-        self._links.go_on_within(before)
+        self.links.begin(received)
 
     def taken_out(self) -> list[StageOutput]:
         """The output for later stages, of all queries of a micro-batch."""
-        outputs = list(self._links.harvest.taken())
-        self._links.begin(())
+        outputs = list(self.links.harvest.taken())
+        self.links.begin(())
         return [self._mine(output) for output in outputs]
 
     def _mine(self, output: StageOutput) -> StageOutput:

@@ -206,7 +206,7 @@ class BucketState:
         date by walking on, so it is not written each time.
         """
         batch = self._logged(records, queries)
-        is_there = _MAIN in self._places and session.may_walk
+        is_there = _MAIN in self._places and session.can_be_replayed
         if is_there and self.progress.may_log(batch, held):
             self._put_records(records, batch)
         else:

@@ -6,7 +6,7 @@ Its sources are bits of lanes, outputs of programs of earlier stages, and interv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -101,9 +101,14 @@ class KeyedLists:
 
     def __init__(
         self, program: ListProgram, producers: Mapping[int, Sequence[PairProducer]], stage: int,
-        context: Context,
+        context: Context, are_handed: bool = False, slack: int = 0,
     ) -> None:  # fmt: skip
-        """Begin with nothing known; `producers` are given by stage."""
+        """Begin with nothing known; `producers` are given by stage.
+
+        If fluents are handed over by other stages, they are known only when a query is evaluated.
+        By the `slack` intervals may begin earlier than durations ask for.
+        """
+        self._are_handed = are_handed
         self.program = program
         self.latest: LaneChanges | None = None
         self.registers: RegisterValues | None = None
@@ -121,7 +126,7 @@ class KeyedLists:
         self._targets = _LinkTargets(program, context)
         slots = self._number_sources(producers.get(stage, ()))
         linked = self._number_linked(producers)
-        tables = _tables_of(program, slots, linked)
+        tables = replace(_tables_of(program, slots, linked), slack=slack)
         self.walk = ListState(tables, context.window.start, context.window.tick)
 
     # -- sources ----------------------------------------------------------------------------
@@ -324,7 +329,11 @@ class KeyedLists:
             linked = SourceChanges(sorted_intervals(parts))
         self._add_keys(context)
         self.walk.assume_reported(reported)
-        self._walk(SourceChanges(sorted_intervals(taken)), linked, False, context)
+        changes = SourceChanges(sorted_intervals(taken))
+        if self._are_handed:
+            self.walk.assume_sources(context.window.edge, context.window.query, changes, linked)
+        else:
+            self._walk(changes, linked, False, context)
 
 
 def _pairs_of(

@@ -53,6 +53,8 @@ class ListTables:
     conditions: int = 0
     has_members: bool = False
     """May something hold of a key that has no intervals at all?"""
+    slack: int = 0
+    """By how much an interval may begin earlier than durations ask for."""
 
     @cached_property
     def reaches(self) -> Integers:
@@ -62,7 +64,7 @@ class ListTables:
         """
         lengths = [0] * self.slots
         for op, to, source, other, parameter in self.rows.tolist():
-            length = parameter if op in (LONGER, SHORTER) else 0
+            length = parameter + self.slack if op in (LONGER, SHORTER) else 0
             operands = (source, other) if op in (UNION, INTERSECT, SUBTRACT) else (source,)
             lengths[to] = max(lengths[each] for each in operands) + length
         return np.array([lengths[slot] for slot in self.outputs], np.int64)
@@ -242,23 +244,28 @@ class ListState:
         numbers = changes.keys
         if len(numbers):
             self._add_linked(int(numbers[-1]) + 1)
-        news, progress = _by_visit(changes, numbers), np.zeros(3, np.int64)
-        linked = self._linked
-        linked.make_room(len(changes.come.bits))
-        changed_from = np.empty(len(numbers), np.int64)
-        while True:
-            status = list_updates.change_rows(
-                news, linked.arrays, self._oldest, self._tail, _NO_TAGS, changed_from, progress
-            )
-            if status == list_updates.DONE:
-                break
-            self._make_more(status, progress)
+        changed_from = self._change_rows(self._linked, numbers, changes, self._oldest)
         keys = np.empty(self.key_count, np.int64)
         count = list_updates.linked_keys(
             numbers, changed_from, self.tables.links, self._heads, self._chain,
             self._sources.places, self._since, keys,
         )  # fmt: skip
         return keys[:count]
+
+    def _change_rows(
+        self, store: _KeyedRows, keys: Integers, changes: SourceChanges, oldest: int
+    ) -> Integers:
+        """Enter changes of some keys; gives the first point at which each changes."""
+        news, progress = _by_visit(changes, keys), np.zeros(3, np.int64)
+        store.make_room(len(changes.come.bits))
+        changed_from = np.empty(len(keys), np.int64)
+        while True:
+            status = list_updates.change_rows(
+                news, store.arrays, oldest, self._tail, _NO_TAGS, changed_from, progress
+            )
+            if status == list_updates.DONE:
+                return changed_from
+            self._make_more(status, progress)
 
     def _make_room(self, changes: SourceChanges) -> None:
         """Let arrays have room for about as many intervals as have come."""
@@ -322,16 +329,20 @@ class ListState:
     def assume_reported(self, intervals: BitIntervals) -> None:
         """Take intervals of outputs as reported; the next query goes on from them."""
         changes = SourceChanges(come=intervals)
-        keys, progress = changes.keys, np.zeros(3, np.int64)
-        news = _by_visit(changes, keys)
-        while True:
-            status = list_updates.change_rows(
-                news, self._reported.arrays, -int(NEVER), self._tail, _NO_TAGS,
-                np.empty(len(keys), np.int64), progress,
-            )  # fmt: skip
-            if status == list_updates.DONE:
-                return
-            self._make_more(status, progress)
+        self._change_rows(self._reported, changes.keys, changes, -int(NEVER))
+
+    def assume_sources(
+        self, edge: int, query: int, changes: SourceChanges, linked: SourceChanges | None
+    ) -> None:
+        """Take intervals of sources as known at a query.
+
+        The next one evaluates all keys from its edge on, since others may be known by then.
+        """
+        self.query, self.edge = query, edge
+        self._change_rows(self._sources, changes.keys, changes, self._oldest)
+        if linked is not None:
+            self._change_linked(linked)
+        self._forced.append(np.arange(self.key_count))
 
 
 _MANY = 1 << 12
