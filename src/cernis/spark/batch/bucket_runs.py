@@ -104,13 +104,18 @@ class StageRun(Run):
         return super().may_walk and not self._owner.asks
 
     def _can_be_walked(self, encoded: EncodedInput, window: int | None, step: int | None) -> bool:
-        """Can the input be walked, and what earlier stages have found?"""
-        return self._links.are_whole and super()._can_be_walked(encoded, window, step)
+        """Can the input be walked, and what earlier stages have found?
+
+        That may lie between ticks where the input of this stage does not.
+        """
+        is_whole = self._links.are_whole and (self.tick == 1 or not self._links.earlier)
+        return is_whole and super()._can_be_walked(encoded, window, step)
 
     def walks_parts(self, start: int, end: int) -> bool:
         """May lanes be walked over records that come part by part?
 
-        Before all of them are there, nobody knows whether their numbers can be held in registers.
+        Before all of them are there, nobody knows whether their numbers can be held in registers,
+        nor whether their times are whole ticks apart.
         """
         settings, survey = self._job.settings, self._survey
         window, step = settings.window, settings.step
@@ -119,6 +124,7 @@ class StageRun(Run):
         reads_intervals = bool(self.plan.listed_input or self._links.earlier)
         return (
             self.may_walk
+            and self.tick == 1
             and not self.plan.has_registers
             and is_walkable_span(start, end)
             and not (reads_intervals and (at_points or has_gaps))

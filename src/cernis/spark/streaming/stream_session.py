@@ -105,6 +105,10 @@ class StageSession(Session):
     def _is_mine(self, columns: list[Column], length: int) -> Booleans:
         return np.asarray(Spread(self._buckets).of(columns, length) == self._bucket)
 
+    def _can_walk(self) -> bool:
+        """Can all definitions be walked? What earlier stages derive may lie between ticks."""
+        return (self.tick == 1 or not self._earlier) and super()._can_walk()
+
     @property
     def can_be_replayed(self) -> bool:
         """Can queries be answered again from the records alone?
