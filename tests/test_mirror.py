@@ -177,7 +177,6 @@ REACHED: dict[str, str] = {
     "syntax.faults": "syntax/test_recovery.py",
     "syntax.grammar": "syntax/test_parser.py",
     "syntax.pattern_parser": "syntax/test_parser.py",
-    "tables.interval_pieces": "cases/window_*",
     "testing.case_records": "testing/test_case_sessions.py testing/test_judging.py",
     "testing.case_runs": "testing/test_case_sessions.py testing/test_judging.py",
     "testing.pytest_items": "testing/test_pytest_plugin.py",
