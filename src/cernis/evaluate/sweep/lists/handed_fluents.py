@@ -25,9 +25,9 @@ from cernis.evaluate.sweep.lists.source_rows import (
     matching_rows,
     of_number,
     rows_of_source,
-    sorted_intervals,
 )
 from cernis.kernels.array_types import Booleans
+from cernis.kernels.order import stable_order
 from cernis.operators.context.query_context import Context
 from cernis.plan.sweep.lanes import MOST_BITS, Arguments, ListProgram, ListSource
 from cernis.syntax.tree import Term
@@ -67,7 +67,7 @@ class HandedFluents:
 
     def begin_from(self, fluents: Mapping[Relation, StoredRows], context: Context) -> None:
         """Go on from rows of fluents that were handed over at the last query."""
-        self._known = sorted_intervals([
+        self._known = _stacked([
             self._part(number, source, fluents[source.relation], context)
             for number, source in enumerate(self._sources) if source.relation in fluents
         ])  # fmt: skip
@@ -87,7 +87,7 @@ class HandedFluents:
             self._part(number, source, _rows_of(tables[source.relation]), context)
             for number, source in enumerate(self._sources)
         ]
-        now = sorted_intervals([_reaching(part, bound) for part in parts])
+        now = _reaching(_stacked(parts), bound)
         before = _reaching(self._known, bound)
         has_gone, has_come = only_in_one(StoredRows([], [*before]), StoredRows([], [*now]))
         self._known = now
@@ -97,12 +97,13 @@ class HandedFluents:
     def _part(
         self, number: int, source: ListSource, rows: StoredRows, context: Context
     ) -> BitIntervals:
-        """The intervals of a pair among rows of its fluent."""
+        """The intervals of a pair among rows of its fluent; those of a key are in order there."""
         chosen = matching_rows(source, rows, context)
         columns = [rows.arguments[place][chosen] for place in source.positions]
         keys = self._keys.enter(columns, len(chosen))
-        starts, ends = (column[chosen] for column in rows.columns[:2])
-        return BitIntervals(np.full(len(chosen), number), keys, starts, ends)
+        order = stable_order(keys, self._keys.count)
+        starts, ends = (column[chosen[order]] for column in rows.columns[:2])
+        return BitIntervals(np.full(len(order), number), keys[order], starts, ends)
 
 
 def handed_to(program: ListProgram, stage: int, context: Context) -> Iterator[HandedFluents]:
@@ -123,6 +124,11 @@ def _pair_of(source: ListSource) -> tuple[Relation, Arguments, Term]:
 def _rows_of(table: FluentTable) -> StoredRows:
     ((arguments, values, starts, ends),) = pieces(table)
     return StoredRows(arguments, [starts, ends, values])
+
+
+def _stacked(parts: Sequence[BitIntervals]) -> BitIntervals:
+    """Intervals of several pairs, one below the other."""
+    return BitIntervals(*map(np.concatenate, zip(NO_INTERVALS, *parts, strict=True)))
 
 
 def _reaching(intervals: BitIntervals, bound: int) -> BitIntervals:
