@@ -22,7 +22,13 @@ from cernis.kernels.linked.linked_output import (
     plain_alone,
     plain_in_told_order,
 )
-from cernis.kernels.linked.linked_tables import HEADER, KIND_BITS, KindTables, packed_kinds
+from cernis.kernels.linked.linked_tables import (
+    HEADER,
+    KIND_BITS,
+    KindTables,
+    chained,
+    packed_kinds,
+)
 from cernis.kernels.linked.plain_linked_walk import PlainInstance, PlainLinkedWalk
 from cernis.plan.builder import Plan
 from cernis.plan.sweep.lanes import FiredKind, Lane
@@ -45,7 +51,7 @@ def tables_of(plan: Plan) -> list[KindTables]:
     context = context_of(
         plan, workspace.domains, workspace.memo, 1, "break", Window(0, 0, 0), 0
     )  # fmt: skip
-    return [kind_tables(kind, context) for kind in plan.linked[0].kinds]
+    return chained([kind_tables(kind, context) for kind in plan.linked[0].kinds])
 
 
 def record_bits(lane: Lane) -> list[int]:

@@ -53,7 +53,7 @@ class LinkedAuthor:
             self._groundings()
         if random.random() < 0.3:
             self._event()
-        if random.random() < 0.4:
+        if random.random() < 0.6:
             self._static()
         return "\n".join(self.clauses) + "\n" + FACTS
 
@@ -147,10 +147,21 @@ class LinkedAuthor:
     def _static(self) -> None:
         largest = max(self.fluents, key=lambda fluent: len(tuple_of(fluent)))
         others = [each for each in self.fluents if tuple_of(each) <= tuple_of(largest)]
-        other = self.random.choice(others)
+        smaller = [each for each in others if tuple_of(each) < tuple_of(largest)] or others
+        one, two = self.random.choice(smaller), self.random.choice(others)
         args = ", ".join(sorted(tuple_of(largest)))
         if args:
-            self.clauses.append(f"open({args})=true iff {largest}=u, not {other}=v.")
+            self.clauses.append(
+                f"open({args})=true iff "
+                + self.random.choice((
+                    f"{largest}=u, not {one}=v",
+                    f"({largest}=u or {largest}=v), not {one}=u, not {two}=v",
+                    f"{largest}=u, ({one}=u or {two}=v)",
+                ))
+                + "."
+            )  # fmt: skip
+            if self.random.random() < 0.4:
+                self.clauses.append(f"wide({args})=true iff open({args})=true, not {two}=u.")
 
 
 _DOMAIN_GOALS = {"M": "merchant(M)", "C": "consumer(C)", "G": "good(G)"}

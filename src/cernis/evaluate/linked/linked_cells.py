@@ -14,6 +14,8 @@ from cernis.kernels.linked.linked_tables import (
     LINKS,
     NO_DUE,
     NUMBER,
+    END,
+    NO_CHAIN,
     WORD,
     KindTables,
     packed_kinds,
@@ -30,12 +32,15 @@ from cernis.kernels.linked.linked_walk import (
     LinkedRecords,
     LinkedRules,
     TouchedHandles,
+    join_chains,
     walk_linked,
 )
 from cernis.kernels.sweep.lane_tables import ARMED, DELAY
+from cernis.kernels.sweep.transition import with_derived
 
 _FEWEST = 64
 _EARLIEST = np.iinfo(np.int64).min
+ALL = (1 << 64) - 1
 
 
 class LinkedMachine:
@@ -129,8 +134,10 @@ class LinkedCells:
         rows = self.cells[first : first + count * width].reshape(count, width)
         known = len(self.handles[kind])
         rows[:] = self._first_row(tables, start)
-        rows[:, WORD], rows[:, NUMBER] = words.view(np.int64), np.arange(known, known + count)
         rows[:, LINKS : tables.dues_at] = links
+        if tables.late:
+            words = self._with_late(tables, words, allowed, links)
+        rows[:, WORD], rows[:, NUMBER] = words.view(np.int64), np.arange(known, known + count)
         has_dues = self._set_dues(rows, tables, words, start, arms)
         if since is not None:
             rows[:, tables.since_at : tables.since_at + len(tables.slots)] = since
@@ -139,6 +146,9 @@ class LinkedCells:
         self._used += count * width
         handles = np.arange(first, first + count * width, width)
         self.handles[kind] = np.concatenate([self.handles[kind], handles]) if known else handles
+        if tables.chains:
+            cells = self.cells
+            join_chains(self._machine.tables, kind, cells, cells.view(np.uint64), handles)
         if has_dues:
             self._fill_queues()
 
@@ -147,7 +157,27 @@ class LinkedCells:
         row = np.zeros(tables.width, np.int64)
         row[tables.dues_at : tables.since_at] = NO_DUE
         row[tables.since_at : tables.since_at + len(tables.slots)] = start + tables.lane.tick
+        heads_at = tables.chains_at + len(tables.chains)
+        row[tables.chains_at : heads_at] = NO_CHAIN
+        row[heads_at : heads_at + tables.readers] = END
         return row
+
+    def _with_late(
+        self, tables: KindTables, words: Words, allowed: Words, links: Matrix
+    ) -> Words:
+        """Words with the late bits that follow from those of linked instances."""
+        words, late = words & np.uint64(~tables.late & ALL), np.uint64(tables.late)
+        active = np.flatnonzero(words & np.uint64(tables.active))
+        if len(active):
+            seen = words[active]
+            for link, source, bit in tables.reads:
+                held = self.cells[links[active, link] + WORD] >> source & 1
+                seen |= held.view(np.uint64) << np.uint64(bit)
+            pairs = np.column_stack([seen, allowed[active]])
+            pairs, which = np.unique(pairs, axis=0, return_inverse=True)
+            derived = [with_derived(tables.lane, *pair) for pair in pairs.tolist()]
+            words[active] |= np.array(derived, np.uint64)[which.ravel()] & late
+        return words
 
     def _set_dues(
         self, rows: Matrix, tables: KindTables, words: Words, start: int, arms: Matrix | None
@@ -223,9 +253,9 @@ class LinkedCells:
         is given; signals and conflicts; and, on request, when delays were under way.
         """
         machine = self._machine
-        counts = np.zeros(len(machine.kinds), np.int64)
+        counts = np.zeros(2 * len(machine.kinds), np.int64)
         most = max((len(handles) for handles in self.handles), default=0)
-        touched = np.empty((len(machine.kinds), max(most, 1)), np.int64)
+        touched = np.empty((len(counts), max(most, 1)), np.int64)
         progress = np.zeros(PROGRESS_SIZE, np.int64)
         wanted = 2 * len(rows.times) + 1024
         if wanted > len(machine.output):

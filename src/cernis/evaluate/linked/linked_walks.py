@@ -25,7 +25,7 @@ from cernis.evaluate.sweep.lane_state import (
 )
 from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.kernels.array_types import Matrix, Words
-from cernis.kernels.linked.linked_tables import KindTables
+from cernis.kernels.linked.linked_tables import KindTables, chained
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.plan.linked.linked_plans import InstanceKind, LinkedProgram
@@ -47,7 +47,8 @@ class LinkedWalk:
         )
         self.intake.begin()
         start = context.window.start if start is None else start
-        self.state = LinkedState([kind_tables(kind, context) for kind in program.kinds], start)
+        kinds = chained([kind_tables(kind, context) for kind in program.kinds])
+        self.state = LinkedState(kinds, start)
         self.latest: LinkedChanges | None = None
         """What the last query has changed."""
 
@@ -194,5 +195,5 @@ def kind_tables(kind: InstanceKind, context: Context) -> KindTables:
         tuple(link.target for link in kind.links),
         tuple((read.link, read.source, read.bit) for read in kind.reads),
         tuple((signal.fired, signal.link, signal.target) for signal in kind.signals),
-        bool(kind.lane.groundings),
-    )
+        bool(kind.lane.groundings), kind.late,
+    )  # fmt: skip

@@ -3,7 +3,9 @@
 At a point, effects that are due and records set fired bits of instances. Then kinds are decided one
 after the other, each for all instances of it that something has fired for. An instance reads the
 words of those it is linked to: their kinds come later, so these are the words before the point.
-What it sends sets fired bits of theirs. Transitions are remembered by what they depend on.
+What it sends sets fired bits of theirs. Last, late bits are decided, of instances whose words have
+changed and of those on chains of instances whose words have; smaller tuples come first here, since
+what is read is what holds after the point. Transitions are remembered by what they depend on.
 
 Each delay has a queue. As its length is the same for all instances, what is armed later is due
 later. An entry that is not the due time of its instance any more is dropped.
@@ -16,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from cernis.kernels.array_types import Integers, Matrix, Words
-from cernis.kernels.compile import body, kernel
+from cernis.kernels.compile import body, kernel, part
 from cernis.kernels.linked import linked_tables as tables_of
-from cernis.kernels.linked.linked_tables import NO_DUE
+from cernis.kernels.linked.linked_tables import END, NO_CHAIN, NO_DUE
 from cernis.kernels.sweep.lane_tables import ARMED, DELAY, DELAY_SIZE, TICK
-from cernis.kernels.sweep.transition import commit
+from cernis.kernels.sweep.transition import commit, derived_again
 from cernis.kernels.sweep.word_bits import ALL_BITS, ONE, ZERO, Time, Word, lowest_bit
 
 MEMO_BITS = 14
@@ -30,7 +32,10 @@ OLD, FIRED, ALLOWED, KIND, NEXT, ARMS, SIGNALS, CONFLICTS = (
     np.uint64(place) for place in range(LINE_SIZE)
 )
 """The places in a line of the memory: what a transition depends on, and what it gives. `KIND` is
-one more than the number of the kind, so that an empty line is none."""
+one more than the number of the kind, so that an empty line is none. Where late bits are decided,
+`LATE_KIND` is added to it."""
+
+LATE_KIND = np.uint64(1 << tables_of.KIND_BITS)
 
 DONE, NEEDS_OUTPUT, NEEDS_QUEUES = range(3)
 """How a walk ends: done, or an array has to grow; then it is called again and goes on."""
@@ -51,9 +56,11 @@ _DELAY_SIZE, _HEADER = np.uint64(DELAY_SIZE), np.uint64(tables_of.HEADER)
 (
     _LANE_AT, _LANE_END, _OWN, _REPORTED, _SENT, _READS_AT, _READ_COUNT, _SENT_AT, _DELAYS_AT,
     _DELAY_COUNT, _FIRST_QUEUE, _DUES_AT, _SINCE_AT, _SLOTS_AT, _SIGNALS, _ARMED_BITS,
-    _ALLOWED_AT, _LAST_LINE,
+    _ALLOWED_AT, _LAST_LINE, _LATE, _LATE_READ, _ACTIVE, _WATCHED, _CHAINS_AT, _CHAIN_COUNT,
+    _READERS_AT, _READER_COUNT,
 ) = (np.uint64(place) for place in range(tables_of.HEADER))  # fmt: skip
-_TWO, _THREE, _SIX, _CODES = np.uint64(2), np.uint64(3), np.uint64(6), np.uint64(64)
+_TWO, _THREE, _FOUR = np.uint64(2), np.uint64(3), np.uint64(4)
+_SIX, _CODES = np.uint64(6), np.uint64(64)
 _QUEUE_KIND, _QUEUE_DUE, _QUEUE_BIT = (np.uint64(place) for place in range(3))
 
 
@@ -106,7 +113,10 @@ TOUCHED = "(writable-matrix writable-integers)"
 
 
 class TouchedHandles(NamedTuple):
-    """The instances of each kind for which something has fired at a point, and how many."""
+    """The instances of each kind for which something has fired at a point, and how many.
+
+    After all kinds come, in the same order, those whose late bits are to be decided.
+    """
 
     handles: Matrix
     counts: Integers
@@ -179,9 +189,82 @@ def _line(
         new, armed, signals, conflicts = commit(lane, fired, old, allowed)
         memo[line + OLD], memo[line + FIRED] = old, fired
         memo[line + ALLOWED], memo[line + KIND] = allowed, kind + ONE
-        memo[line + NEXT], memo[line + ARMS] = new & tables[header + _OWN], armed
+        memo[line + NEXT], memo[line + ARMS] = _next_word(tables, header, old, new), armed
         memo[line + SIGNALS], memo[line + CONFLICTS] = signals, conflicts
     return line
+
+
+@part
+def _next_word(tables: Words, header: Word, old: Word, new: Word) -> Word:
+    """The word after a transition, in which late bits are as before."""
+    late = tables[header + _LATE]
+    return ((new & ~late) | (old & late)) & tables[header + _OWN]
+
+
+@body
+def _late_line(
+    tables: Words, header: Word, kind: Word, word: Word, allowed: Word, memo: Words
+) -> Word:
+    """The line of what late bits follow from a word."""
+    number = kind + ONE + LATE_KIND
+    mixed = (word ^ (allowed << ONE) ^ number) * _MULTIPLIER
+    line = (mixed >> _SHIFT) << _LINE_SHIFT
+    if memo[line + OLD] != word or memo[line + ALLOWED] != allowed or memo[line + KIND] != number:
+        lane = tables[np.int64(tables[header + _LANE_AT]) : np.int64(tables[header + _LANE_END])]
+        memo[line + OLD], memo[line + ALLOWED], memo[line + KIND] = word, allowed, number
+        memo[line + NEXT] = derived_again(lane, word, allowed) & tables[header + _LATE]
+    return line
+
+
+# -- chains ----------------------------------------------------------------------------------
+
+
+@part
+def _join_chains(tables: Words, header: Word, handle: Word, cells: Integers) -> None:
+    """Let an instance be on its chains."""
+    chain = tables[header + _CHAINS_AT]
+    for _ in range(tables[header + _CHAIN_COUNT]):
+        following = handle + tables[chain + ONE]
+        if cells[following] == NO_CHAIN:
+            head = np.uint64(cells[handle + _LINKS + tables[chain]]) + tables[chain + _TWO]
+            cells[following] = cells[head]
+            cells[head] = np.int64(handle)
+        chain += _THREE
+
+
+@kernel("words integer writable-integers words integers", "nothing", counted=(4,))
+def join_chains(
+    tables: Words, kind: int, cells: Integers, words: Words, handles: Integers
+) -> None:
+    """Let those of some new instances be on their chains that are active."""
+    header = np.uint64(kind) * _HEADER
+    for place in range(np.uint64(len(handles))):
+        handle = np.uint64(handles[place])
+        if (words[handle] & tables[header + _ACTIVE]) != ZERO:
+            _join_chains(tables, header, handle, cells)
+
+
+@part
+def _touch_readers(
+    tables: Words, header: Word, handle: Word, changed: Word, kinds: Word, memory: LinkedMemory,
+    touched: TouchedHandles,
+) -> None:  # fmt: skip
+    """Note whose late bits may change with bits of an instance; who is not active leaves."""
+    cells, reader = memory.cells, tables[header + _READERS_AT]
+    for _ in range(tables[header + _READER_COUNT]):
+        kind, before = tables[reader], handle + tables[reader + _TWO]
+        active = tables[kind * _HEADER + _ACTIVE]
+        each = cells[before] if (changed & tables[reader + _THREE]) != ZERO else np.int64(END)
+        while each != END:
+            following = np.uint64(each) + tables[reader + ONE]
+            each = cells[following]
+            if (memory.words[np.uint64(cells[before])] & active) != ZERO:
+                _touch(kinds + kind, np.uint64(cells[before]), ONE, memory.words, touched)
+                before = following
+            else:
+                cells[following] = NO_CHAIN
+                cells[before] = each
+        reader += _FOUR
 
 
 @body
@@ -295,7 +378,8 @@ def _decide_kind(
     Gives which one is next, output rows, and how it ended.
     """
     tables, memo, cells, words = rules.tables, rules.memo, memory.cells, memory.words
-    header, code, codes = level * _HEADER, level << _SIX, np.uint64(len(touched.counts)) << _SIX
+    kinds = np.uint64(len(touched.counts)) >> ONE
+    header, code, codes = level * _HEADER, level << _SIX, kinds << _SIX
     start = time + np.int64(tables[tables[header + _LANE_AT] + _TICK])
     while index < np.uint64(touched.counts[level]):
         handle = np.uint64(touched.handles[level, index])
@@ -326,8 +410,50 @@ def _decide_kind(
             cells, output, written,
         )  # fmt: skip
         words[handle + _WORD] = new
+        if ((held ^ new) & tables[header + _LATE_READ]) != ZERO:
+            _touch(kinds + level, handle, ONE, words, touched)
+        if ((held ^ new) & tables[header + _WATCHED]) != ZERO:
+            _touch_readers(tables, header, handle, held ^ new, kinds, memory, touched)
         index += ONE
     touched.counts[level] = 0
+    return ZERO, written, DONE
+
+
+@body
+def _decide_late(
+    time: Time, level: Word, index: Word, rules: LinkedRules, memory: LinkedMemory,
+    touched: TouchedHandles, output: Matrix, written: Word,
+) -> tuple[Word, Word, int]:  # fmt: skip
+    """Decide the late bits of a kind, of the noted instances from the one at `index` on.
+
+    `level` goes on from the kinds: the last one comes first. Gives what `_decide_kind` does.
+    """
+    tables, memo, cells, words = rules.tables, rules.memo, memory.cells, memory.words
+    kinds = np.uint64(len(touched.counts)) >> ONE
+    kind = kinds + kinds - ONE - level
+    header, code, noted = kind * _HEADER, kind << _SIX, kinds + kind
+    start = time + np.int64(tables[tables[header + _LANE_AT] + _TICK])
+    while index < np.uint64(touched.counts[noted]):
+        handle = np.uint64(touched.handles[noted, index])
+        held, allowed = words[handle + _WORD], ALL_BITS
+        if tables[header + _ALLOWED_AT] != ZERO:
+            allowed = words[handle + tables[header + _ALLOWED_AT]]
+        seen = held | _linked_bits(tables, header, handle, memory)
+        line = _late_line(tables, header, kind, seen, allowed, memo)
+        new = (held & ~tables[header + _LATE]) | memo[line + NEXT]
+        if written + OUTPUT_AT_ONCE > np.uint64(output.shape[0]):
+            return index, written, NEEDS_OUTPUT
+        words[handle + _FIRED], words[handle + _WORD] = ZERO, new
+        written = _tell_changed(
+            start, tables, header, code, handle, (held ^ new) & tables[header + _REPORTED], new,
+            cells, output, written,
+        )  # fmt: skip
+        if (new & tables[header + _ACTIVE]) != ZERO:
+            _join_chains(tables, header, handle, cells)
+        if ((held ^ new) & tables[header + _WATCHED]) != ZERO:
+            _touch_readers(tables, header, handle, held ^ new, kinds, memory, touched)
+        index += ONE
+    touched.counts[noted] = 0
     return ZERO, written, DONE
 
 
@@ -371,10 +497,15 @@ def walk_linked(
                 row += ONE
             is_inside, level, index = True, ZERO, ZERO
         while level < np.uint64(len(touched.counts)):
-            index, written, status = _decide_kind(
-                time, level, index, rules, memory, waiting, touched, mask, tells_arms, output,
-                written,
-            )  # fmt: skip
+            if level < np.uint64(len(touched.counts)) >> ONE:
+                index, written, status = _decide_kind(
+                    time, level, index, rules, memory, waiting, touched, mask, tells_arms, output,
+                    written,
+                )  # fmt: skip
+            else:
+                index, written, status = _decide_late(
+                    time, level, index, rules, memory, touched, output, written
+                )
             if status != DONE:
                 break
             level += ONE

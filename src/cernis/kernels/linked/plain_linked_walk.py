@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from cernis.kernels.linked.linked_tables import KindTables
 from cernis.kernels.sweep.lane_tables import ARMED, DELAY, DUE
-from cernis.kernels.sweep.transition import plain_transition
+from cernis.kernels.sweep.transition import plain_transition, with_derived
 
 ToldRow = tuple[int, int, int, int]
 """A code, the number of an instance, a start and an end; see `linked_walk`."""
@@ -61,6 +61,20 @@ class PlainLinkedWalk:
             for each in self.instances:
                 if each.kind == kind and each.fired:
                     self._transition(time, each, before)
+        for kind in reversed(range(len(self.kinds))):
+            for each in self.instances:
+                if each.kind == kind and self.kinds[kind].late:
+                    self._decide_late(time, each)
+
+    def _decide_late(self, time: int, each: PlainInstance) -> None:
+        kind = self.kinds[each.kind]
+        seen = each.word
+        for link, source, bit in kind.reads:
+            seen |= (each.links[link].word >> source & 1) << bit
+        late = with_derived(kind.lane, seen, each.allowed) & kind.late
+        new = (each.word & ~kind.late) | late
+        self._tell_edges(time + kind.lane.tick, each, new)
+        each.word = new
 
     def _transition(self, time: int, each: PlainInstance, before: dict[int, int]) -> None:
         kind = self.kinds[each.kind]
@@ -68,6 +82,7 @@ class PlainLinkedWalk:
         for link, source, bit in kind.reads:
             old |= (before[id(each.links[link])] >> source & 1) << bit
         new, armed, signals, conflicts = plain_transition(kind.lane, each.fired, old, each.allowed)
+        new = (new & ~kind.late) | (old & kind.late)
         each.fired = 0
         for bit, link, target in kind.signals:
             if signals >> bit & 1:
@@ -79,8 +94,7 @@ class PlainLinkedWalk:
                 each.dues.pop(number, None)
         self._tell(time, each, signals, conflicts)
         self._tell_edges(time + kind.lane.tick, each, new)
-        imported = sum(1 << bit for _, _, bit in kind.reads)
-        each.word = new & ~imported
+        each.word = new & ~kind.imported
 
     def _tell(self, time: int, each: PlainInstance, signals: int, conflicts: int) -> None:
         count = 64 * len(self.kinds)

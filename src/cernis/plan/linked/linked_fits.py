@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from cernis.check.model import FluentKind, Pair, Relation
 from cernis.knowledge.digraphs import DisjointSets
 from cernis.plan.linked.instance_kinds import KindTable
+from cernis.plan.linked.late_pairs import asks_for_edges, check_late, late_pairs, mask_of
 from cernis.plan.linked.linked_plans import (
     InstanceKind,
     KindLink,
@@ -147,6 +148,8 @@ class _LinkedAttempt:
         self._inputs = search.input_events()
         self._known = KnownInstances({})
         self._lanes: dict[int, Lane] = {}
+        self._late: dict[int, int] = {}
+        """By kind: the state bits that are decided late."""
         self._drafts: dict[int, KindDraft] = {}
         self._table = KindTable({})
         self._order: list[int] = []
@@ -320,8 +323,23 @@ class _LinkedAttempt:
                     statics.update({pair.instance: pair for pair in self._pairs(planner)})
             except NotSweptError as error:
                 self._note_all(number, relation, error.reason)
+        late = late_pairs(statics, self._drafts[number].reads)
+        self._check_late(late, number, any(each.initials for each in rows.values()))
         if not self.reasons:
             self._build(number, rows, statics)
+        if not self.reasons:
+            self._late[number] = mask_of(late, self._lanes[number])
+            if asks_for_edges(self._lanes[number], self._late[number]):
+                for pair in late:
+                    reason = "reads other instances, and its starts or ends are asked for"
+                    self._note(pair.instance.relation, reason)
+
+    def _check_late(self, late: list[StaticPair], number: int, has_initials: bool) -> None:
+        for pair in late:
+            try:
+                check_late(pair, self._drafts[number].reads, has_initials)
+            except NotSweptError as error:
+                self._note(pair.instance.relation, error.reason)
 
     def _pairs(self, planner: StaticDefinition) -> list[StaticPair]:
         """The formulas of a definition; words at the edge are not decided again."""
@@ -382,7 +400,7 @@ class _LinkedAttempt:
         records = tuple((name, draft.records[name]) for name in lane.events)
         return InstanceKind(
             self._own_lane(lane, draft), draft.home, draft.positions, records,
-            links, tuple(self._reads(number)), tuple(self._signals(number)),
+            links, tuple(self._reads(number)), tuple(self._signals(number)), self._late[number],
         )  # fmt: skip
 
     def _own_lane(self, lane: Lane, draft: KindDraft) -> Lane:

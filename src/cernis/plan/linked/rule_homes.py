@@ -5,7 +5,8 @@ It is that of the head, that of something the body asks for, or, if none names t
 its own that has no state. In a rule of its home, every record names the whole tuple, whatever else
 happens does so to the instance itself, and what holds is asked of the instance or over a link. If
 the head is of another kind, the rule becomes two: one that sends an event over a link, and one that
-brings the head about where that event comes in.
+brings the head about where that event comes in. The home of a rule over intervals is that of its
+head: lists of smaller instances are asked for over links.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from cernis.check.model import Event, Pair, Relation
 from cernis.plan.linked.instance_kinds import KindTable
-from cernis.plan.logical import Definition, PointRule, RulePlan
+from cernis.plan.logical import Definition, Fetch, IntervalRule, PointRule, RulePlan
 from cernis.plan.sweep.rule_bodies import (
     AskedKind,
     AskedLiteral,
@@ -102,7 +103,7 @@ class RuleWriter:
                 for body in self.bodies_of(rule):
                     self._write_body(rule, body)
             else:
-                rules.append(rule)
+                rules.append(self._over_links(rule) if isinstance(rule, IntervalRule) else rule)
 
     def bodies_of(self, rule: PointRule) -> list[ConjunctiveBody]:
         """The bodies that a rule is written out to."""
@@ -201,13 +202,36 @@ class RuleWriter:
         self._add(target, head.relation, self._rule(rule.kind, head, rule, incoming))
 
     def _link(
-        self, home: Home, target: int, names: tuple[str, ...], rule: PointRule | AskedLiteral
-    ) -> int:
+        self, home: Home, target: int, names: tuple[str, ...],
+        rule: PointRule | IntervalRule | AskedLiteral,
+    ) -> int:  # fmt: skip
         number, own_names = home
         if target == number:
             raise NotSweptError("relates two instances of one kind", rule.span)
         positions = tuple(own_names.index(name) for name in names)
         return self.drafts[number].link(target, positions)
+
+    def _over_links(self, rule: IntervalRule) -> IntervalRule:
+        """A rule over intervals in which the lists of smaller instances are asked for over links."""
+        home = self.table.kind[rule.head.relation], self.table.names(rule.head)
+        steps = []
+        for step in rule.steps:
+            if isinstance(step, Fetch):
+                step = replace(step, pair=self._fetched(step.pair, home, rule))
+            steps.append(step)
+        return replace(rule, steps=tuple(steps))
+
+    def _fetched(self, pair: Pair, home: Home, rule: IntervalRule) -> Pair:
+        number, names = home
+        its_names, kind = self.table.names(pair), self.table.kind[pair.relation]
+        if kind == number and its_names == names:
+            return pair
+        if not set(its_names) <= set(names):
+            raise NotSweptError("reads instances that its head does not name", pair.span)
+        link = self._link(home, kind, its_names, rule)
+        others = _other_arguments(pair, self.table.positions[pair.relation])
+        name = self.drafts[number].imported(pair.relation, link, len(others), len(names))
+        return replace(pair, relation=name, args=(*_variables(names), *others))
 
     # -- bodies -----------------------------------------------------------------------------
 
