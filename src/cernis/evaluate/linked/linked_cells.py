@@ -12,10 +12,10 @@ from cernis.kernels.linked.linked_output import in_told_order, list_open
 from cernis.kernels.linked.linked_tables import (
     LINE,
     LINKS,
-    NO_DUE,
-    NUMBER,
-    END,
     NO_CHAIN,
+    NO_DUE,
+    NO_NEIGHBOUR,
+    NUMBER,
     WORD,
     KindTables,
     packed_kinds,
@@ -126,7 +126,7 @@ class LinkedCells:
         """Add instances of a kind, in the order of their numbers; `links` has handles.
 
         What holds at first holds from the first point after the start on, and delays that are under
-        way were armed at the start, unless `since` and `arms` say otherwise, by slot and by delay.
+        way were armed at the start, unless `since` and `arms` say otherwise, by bit and by delay.
         """
         tables = self._machine.kinds[kind]
         count, width, first = len(words), tables.width, self._used
@@ -140,15 +140,16 @@ class LinkedCells:
         rows[:, WORD], rows[:, NUMBER] = words.view(np.int64), np.arange(known, known + count)
         has_dues = self._set_dues(rows, tables, words, start, arms)
         if since is not None:
-            rows[:, tables.since_at : tables.since_at + len(tables.slots)] = since
+            for bit, slot in tables.slots.items():
+                holds = np.flatnonzero(words >> np.uint64(bit) & np.uint64(1))
+                rows[holds, tables.since_at + slot] = since[holds, bit]
         if tables.allowed_at:
             rows[:, tables.allowed_at] = allowed.view(np.int64)
         self._used += count * width
         handles = np.arange(first, first + count * width, width)
         self.handles[kind] = np.concatenate([self.handles[kind], handles]) if known else handles
         if tables.chains:
-            cells = self.cells
-            join_chains(self._machine.tables, kind, cells, cells.view(np.uint64), handles)
+            join_chains(self._machine.tables, kind, self.cells.view(np.uint64), handles)
         if has_dues:
             self._fill_queues()
 
@@ -156,15 +157,13 @@ class LinkedCells:
         """What most instances begin with."""
         row = np.zeros(tables.width, np.int64)
         row[tables.dues_at : tables.since_at] = NO_DUE
-        row[tables.since_at : tables.since_at + len(tables.slots)] = start + tables.lane.tick
+        row[tables.since_at : tables.since_at + tables.slot_count] = start + tables.lane.tick
         heads_at = tables.chains_at + len(tables.chains)
         row[tables.chains_at : heads_at] = NO_CHAIN
-        row[heads_at : heads_at + tables.readers] = END
+        row[heads_at : heads_at + tables.readers] = NO_NEIGHBOUR
         return row
 
-    def _with_late(
-        self, tables: KindTables, words: Words, allowed: Words, links: Matrix
-    ) -> Words:
+    def _with_late(self, tables: KindTables, words: Words, allowed: Words, links: Matrix) -> Words:
         """Words with the late bits that follow from those of linked instances."""
         words, late = words & np.uint64(~tables.late & ALL), np.uint64(tables.late)
         active = np.flatnonzero(words & np.uint64(tables.active))

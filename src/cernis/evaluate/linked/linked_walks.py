@@ -155,8 +155,7 @@ class WalkedKind:
         """Add all instances, with what held at the edge: since when by state bit, arms by delay."""
         assert registers is None
         state, links = self._linked.state, self._linked.intake.links[self.number]
-        slots = state.kinds[self.number].slots
-        state.add(self.number, words, allowed, links, since[:, slots], arms)
+        state.add(self.number, words, allowed, links, since, arms)
 
     def conflicts(self, context: Context) -> int:
         """How many conflicts there are in the window; the first kind counts those of all."""

@@ -6,14 +6,14 @@ that links lead from lower numbers to higher ones.
 
 What is known of an instance lies in one array too, from its *handle* on: its state word, what has
 fired so far at the point that is being decided, its number among those of its kind, the handles of
-the instances it is linked to, for each delay when it is due, for each reported bit since when it
+the instances it is linked to, for each delay when it is due, for each reported pair since when it
 has held, what groundings allow it, if its kind has any, and places in chains. Instances begin where
 lines of the processor's cache do.
 
-Some state bits are *late*: they follow from words of linked instances as they are after a point. So
-a chain leads from each instance that such bits rest on to those whose bits may change with it. These
-are *active*: own bits hold without which no late bit does. The *head* of the chain is a place of the
-instance that is linked to, and each instance of the chain has the handle of the next one.
+Some state bits are *late*: they follow from words of linked instances as they are after a point.
+So a chain leads from each instance that such bits rest on to those whose bits may change with it.
+These are *active*: own bits hold without which no late bit does. The *head* of the chain is a place
+of the instance that is linked to, and each instance of the chain has the handles of its neighbours.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ import numpy as np
 
 from cernis.kernels.array_types import Matrix, Words
 from cernis.kernels.sweep.lane_tables import (
+    BREAK,
+    COMMIT,
     DERIVE,
     INIT,
     MOST_BITS,
@@ -52,8 +54,11 @@ KIND_BITS = 8
 NO_DUE = np.int64(np.iinfo(np.int64).max)
 """A delay that is not under way is due then."""
 
-END, NO_CHAIN = -1, -2
-"""At the end of a chain, and what an instance has that is on none."""
+HALF = 32
+NO_NEIGHBOUR = (1 << HALF) - 1
+NO_CHAIN = NO_NEIGHBOUR - 1
+"""The place of a chain has the handle of the next instance in its lower half and that of the one
+before in its upper half, `NO_NEIGHBOUR` at an end. `NO_CHAIN` has an instance that is not on it."""
 
 HEADER = 26
 (
@@ -68,8 +73,8 @@ of the other instance and its own bit; each of the 64 fired bits has the link it
 kind and the fired bit there; each of the 64 state bits has its slot among the starts. `LATE` are
 the late bits, `LATE_READ` the own bits that they rest on, `ACTIVE` those without which none holds,
 `WATCHED` the bits that late ones of other kinds rest on. Each chain has its link, the place of the
-next handle, and that of the head. Each reader has its kind, the place of the next handle, that of
-the head, and the bits that it rests on."""
+neighbours, and that of the head. Each reader has its kind, the place of the neighbours, that of the
+head, and the bits that it rests on."""
 
 READ_SIZE, SENT_SIZE, CHAIN_SIZE, READER_SIZE = 3, 3, 3, 4
 
@@ -92,10 +97,27 @@ class KindTables:
     readers: int = 0
     """How many chains begin at an instance."""
 
+    @cached_property
+    def slots(self) -> dict[int, int]:
+        """By state bit that is reported: which of the starts is its own.
+
+        Where ties break, one value of a simple fluent holds at most: all have one start.
+        """
+        groups = [
+            row[INIT] for row in self.lane.blocks.tolist()
+            if row[OP] == COMMIT and self.lane.ties == BREAK
+        ]  # fmt: skip
+        slots: dict[int, int] = {}
+        for bit in (bit for bit in range(MOST_BITS) if int(self.lane.reported) >> bit & 1):
+            group = next((group for group in groups if group >> bit & 1), 1 << bit)
+            known = [slot for other, slot in slots.items() if group >> other & 1]
+            slots[bit] = known[0] if known else len(set(slots.values()))
+        return slots
+
     @property
-    def slots(self) -> list[int]:
-        """The state bits that are reported."""
-        return [bit for bit in range(MOST_BITS) if int(self.lane.reported) >> bit & 1]
+    def slot_count(self) -> int:
+        """How many starts an instance has."""
+        return len(set(self.slots.values()))
 
     @property
     def dues_at(self) -> int:
@@ -110,12 +132,12 @@ class KindTables:
     @property
     def allowed_at(self) -> int:
         """Where it is noted what groundings allow; 0 if there are none."""
-        return self.since_at + len(self.slots) if self.has_groundings else 0
+        return self.since_at + self.slot_count if self.has_groundings else 0
 
     @property
     def chains_at(self) -> int:
-        """Where the next handles of chains are; heads come after them."""
-        return self.since_at + len(self.slots) + self.has_groundings
+        """Where the neighbours on chains are; heads come after them."""
+        return self.since_at + self.slot_count + self.has_groundings
 
     @cached_property
     def late_terms(self) -> list[tuple[int, int]]:
@@ -185,15 +207,16 @@ def _readers(kinds: Sequence[KindTables], target: int) -> list[tuple[int, int, i
 
 
 def _chain_rows(kinds: Sequence[KindTables], number: int) -> Iterator[tuple[int, int, int]]:
-    """For each chain of a kind: the link, and the places of the next handle and of the head."""
+    """For each chain of a kind: the link, and the places of the neighbours and of the head."""
     for chain, link in enumerate(kinds[number].chains):
         target = kinds[number].links[link]
         heads = [each[:2] for each in _readers(kinds, target)]
-        yield link, kinds[number].chains_at + chain, _head_at(kinds[target], heads.index((number, chain)))
+        head_at = _head_at(kinds[target], heads.index((number, chain)))
+        yield link, kinds[number].chains_at + chain, head_at
 
 
 def _reader_rows(kinds: Sequence[KindTables], number: int) -> Iterator[tuple[int, int, int, int]]:
-    """For each chain that begins at a kind: its kind, the places of next handle and head, bits."""
+    """For each chain that begins at a kind: its kind, places of neighbours and head, and bits."""
     for place, (kind, chain, bits) in enumerate(_readers(kinds, number)):
         yield kind, kinds[kind].chains_at + chain, _head_at(kinds[number], place), bits
 
@@ -212,7 +235,7 @@ def packed_kinds(kinds: Sequence[KindTables]) -> Words:
         for bit, link, target in kind.signals:
             sent[bit] = link, kind.links[link], target
         slots = np.zeros(MOST_BITS, np.uint64)
-        slots[kind.slots] = np.arange(len(kind.slots))
+        slots[list(kind.slots)] = list(kind.slots.values())
         reads = np.array(kind.reads, np.uint64).ravel()
         delays = kind.lane.delays.astype(np.uint64).ravel()
         chains = np.array(list(_chain_rows(kinds, number)), np.uint64).ravel()

@@ -20,7 +20,7 @@ import numpy as np
 from cernis.kernels.array_types import Integers, Matrix, Words
 from cernis.kernels.compile import body, kernel, part
 from cernis.kernels.linked import linked_tables as tables_of
-from cernis.kernels.linked.linked_tables import END, NO_CHAIN, NO_DUE
+from cernis.kernels.linked.linked_tables import HALF, NO_CHAIN, NO_DUE, NO_NEIGHBOUR
 from cernis.kernels.sweep.lane_tables import ARMED, DELAY, DELAY_SIZE, TICK
 from cernis.kernels.sweep.transition import commit, derived_again
 from cernis.kernels.sweep.word_bits import ALL_BITS, ONE, ZERO, Time, Word, lowest_bit
@@ -61,6 +61,7 @@ _DELAY_SIZE, _HEADER = np.uint64(DELAY_SIZE), np.uint64(tables_of.HEADER)
 ) = (np.uint64(place) for place in range(tables_of.HEADER))  # fmt: skip
 _TWO, _THREE, _FOUR = np.uint64(2), np.uint64(3), np.uint64(4)
 _SIX, _CODES = np.uint64(6), np.uint64(64)
+_HALF, _NONE, _NO_CHAIN = np.uint64(HALF), np.uint64(NO_NEIGHBOUR), np.uint64(NO_CHAIN)
 _QUEUE_KIND, _QUEUE_DUE, _QUEUE_BIT = (np.uint64(place) for place in range(3))
 
 
@@ -156,22 +157,28 @@ def _next_time(
 
 @body
 def _fire_due(
-    time: Time, queues: Matrix, waiting: DelayQueues, memory: LinkedMemory,
+    time: Time, rules: LinkedRules, waiting: DelayQueues, memory: LinkedMemory,
     touched: TouchedHandles, mask: Word,
-) -> None:  # fmt: skip
-    """Fire what is due at a point; when it was due is forgotten with the decision of the point."""
-    marks = waiting.marks
+) -> Word:  # fmt: skip
+    """Fire what is due at a point; when it was due is forgotten with the decision of the point.
+
+    Gives what was read ahead, as `walk_linked` does.
+    """
+    queues, marks, seen = rules.queues, waiting.marks, ZERO
     for queue in range(np.uint64(queues.shape[0])):
         first, due_at = queue * (mask + ONE), np.uint64(queues[queue, _QUEUE_DUE])
         kind = np.uint64(queues[queue, _QUEUE_KIND])
         bit = ONE << np.uint64(queues[queue, _QUEUE_BIT])
+        last_line = rules.tables[kind * _HEADER + _LAST_LINE]
         head, tail = np.uint64(marks[queue + queue]), np.uint64(marks[queue + queue + ONE])
         while head < tail and waiting.times[first + (head & mask)] == time:
             handle = np.uint64(waiting.handles[first + (head & mask)])
             if memory.cells[handle + due_at] == time:
                 _touch(kind, handle, bit, memory.words, touched)
+                seen ^= memory.words[handle + last_line]
             head += ONE
         marks[queue + queue] = np.int64(head)
+    return seen
 
 
 @body
@@ -220,50 +227,63 @@ def _late_line(
 
 
 @part
-def _join_chains(tables: Words, header: Word, handle: Word, cells: Integers) -> None:
-    """Let an instance be on its chains."""
+def _join_chains(tables: Words, header: Word, handle: Word, words: Words) -> None:
+    """Let an instance be on its chains, first of all."""
     chain = tables[header + _CHAINS_AT]
     for _ in range(tables[header + _CHAIN_COUNT]):
-        following = handle + tables[chain + ONE]
-        if cells[following] == NO_CHAIN:
-            head = np.uint64(cells[handle + _LINKS + tables[chain]]) + tables[chain + _TWO]
-            cells[following] = cells[head]
-            cells[head] = np.int64(handle)
+        place = tables[chain + ONE]
+        if words[handle + place] == _NO_CHAIN:
+            head = words[handle + _LINKS + tables[chain]] + tables[chain + _TWO]
+            first = words[head]
+            words[head], words[handle + place] = handle, (_NONE << _HALF) | first
+            if first != _NONE:
+                words[first + place] = (words[first + place] & _NONE) | (handle << _HALF)
         chain += _THREE
 
 
-@kernel("words integer writable-integers words integers", "nothing", counted=(4,))
-def join_chains(
-    tables: Words, kind: int, cells: Integers, words: Words, handles: Integers
-) -> None:
+@part
+def _leave_chains(tables: Words, header: Word, handle: Word, words: Words) -> None:
+    """Let an instance be on its chains no more."""
+    chain = tables[header + _CHAINS_AT]
+    for _ in range(tables[header + _CHAIN_COUNT]):
+        place = tables[chain + ONE]
+        if words[handle + place] != _NO_CHAIN:
+            before, following = words[handle + place] >> _HALF, words[handle + place] & _NONE
+            if before == _NONE:
+                words[words[handle + _LINKS + tables[chain]] + tables[chain + _TWO]] = following
+            else:
+                others = words[before + place] & ~_NONE
+                words[before + place] = others | following
+            if following != _NONE:
+                others = words[following + place] & _NONE
+                words[following + place] = (before << _HALF) | others
+            words[handle + place] = _NO_CHAIN
+        chain += _THREE
+
+
+@kernel("words integer writable-words integers", "nothing", counted=(3,))
+def join_chains(tables: Words, kind: int, words: Words, handles: Integers) -> None:
     """Let those of some new instances be on their chains that are active."""
     header = np.uint64(kind) * _HEADER
-    for place in range(np.uint64(len(handles))):
-        handle = np.uint64(handles[place])
+    for number in range(np.uint64(len(handles))):
+        handle = np.uint64(handles[number])
         if (words[handle] & tables[header + _ACTIVE]) != ZERO:
-            _join_chains(tables, header, handle, cells)
+            _join_chains(tables, header, handle, words)
 
 
-@part
+@body
 def _touch_readers(
-    tables: Words, header: Word, handle: Word, changed: Word, kinds: Word, memory: LinkedMemory,
+    tables: Words, header: Word, handle: Word, changed: Word, kinds: Word, words: Words,
     touched: TouchedHandles,
 ) -> None:  # fmt: skip
-    """Note whose late bits may change with bits of an instance; who is not active leaves."""
-    cells, reader = memory.cells, tables[header + _READERS_AT]
+    """Note whose late bits may change with bits of an instance."""
+    reader = tables[header + _READERS_AT]
     for _ in range(tables[header + _READER_COUNT]):
-        kind, before = tables[reader], handle + tables[reader + _TWO]
-        active = tables[kind * _HEADER + _ACTIVE]
-        each = cells[before] if (changed & tables[reader + _THREE]) != ZERO else np.int64(END)
-        while each != END:
-            following = np.uint64(each) + tables[reader + ONE]
-            each = cells[following]
-            if (memory.words[np.uint64(cells[before])] & active) != ZERO:
-                _touch(kinds + kind, np.uint64(cells[before]), ONE, memory.words, touched)
-                before = following
-            else:
-                cells[following] = NO_CHAIN
-                cells[before] = each
+        if (changed & tables[reader + _THREE]) != ZERO:
+            each = words[handle + tables[reader + _TWO]]
+            while each != _NONE:
+                _touch(kinds + tables[reader], each, ONE, words, touched)
+                each = words[each + tables[reader + ONE]] & _NONE
         reader += _FOUR
 
 
@@ -352,18 +372,22 @@ def _tell_changed(
     start: Time, tables: Words, header: Word, code: Word, handle: Word, changed: Word, new: Word,
     cells: Integers, output: Matrix, written: Word,
 ) -> Word:  # fmt: skip
-    """Write the intervals of an instance that end, and note the starts of those that begin."""
-    while changed != ZERO:
-        bit = lowest_bit(changed)
-        changed &= changed - ONE
-        slot = tables[tables[header + _SLOTS_AT] + bit]
-        since = handle + tables[header + _SINCE_AT] + slot
-        if (new >> bit) & ONE:
-            cells[since] = start
-        else:
-            output[written, 0], output[written, 1] = code + bit, cells[handle + _NUMBER]
-            output[written, 2], output[written, 3] = cells[since], start
-            written += ONE
+    """Write the intervals of an instance that end, and note the starts of those that begin.
+
+    Values of a fluent may have one start, so that what ends comes first.
+    """
+    first, ended, starting = handle + tables[header + _SINCE_AT], changed & ~new, changed & new
+    while ended != ZERO:
+        bit = lowest_bit(ended)
+        ended &= ended - ONE
+        output[written, 0], output[written, 1] = code + bit, cells[handle + _NUMBER]
+        output[written, 2] = cells[first + tables[tables[header + _SLOTS_AT] + bit]]
+        output[written, 3] = start
+        written += ONE
+    while starting != ZERO:
+        bit = lowest_bit(starting)
+        starting &= starting - ONE
+        cells[first + tables[tables[header + _SLOTS_AT] + bit]] = start
     return written
 
 
@@ -413,7 +437,7 @@ def _decide_kind(
         if ((held ^ new) & tables[header + _LATE_READ]) != ZERO:
             _touch(kinds + level, handle, ONE, words, touched)
         if ((held ^ new) & tables[header + _WATCHED]) != ZERO:
-            _touch_readers(tables, header, handle, held ^ new, kinds, memory, touched)
+            _touch_readers(tables, header, handle, held ^ new, kinds, words, touched)
         index += ONE
     touched.counts[level] = 0
     return ZERO, written, DONE
@@ -449,9 +473,11 @@ def _decide_late(
             cells, output, written,
         )  # fmt: skip
         if (new & tables[header + _ACTIVE]) != ZERO:
-            _join_chains(tables, header, handle, cells)
+            _join_chains(tables, header, handle, words)
+        else:
+            _leave_chains(tables, header, handle, words)
         if ((held ^ new) & tables[header + _WATCHED]) != ZERO:
-            _touch_readers(tables, header, handle, held ^ new, kinds, memory, touched)
+            _touch_readers(tables, header, handle, held ^ new, kinds, words, touched)
         index += ONE
     touched.counts[noted] = 0
     return ZERO, written, DONE
@@ -487,7 +513,7 @@ def walk_linked(
             time = _next_time(record, rules.queues, waiting, memory.cells, mask)
             if time > until:
                 break
-            _fire_due(time, rules.queues, waiting, memory, touched, mask)
+            seen ^= _fire_due(time, rules, waiting, memory, touched, mask)
             while row < rows and records.times[row] == time:
                 kind = np.uint64(records.handles[row] & kind_mask)
                 handle = np.uint64(records.handles[row]) >> _KIND_BITS

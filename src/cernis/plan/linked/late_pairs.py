@@ -43,9 +43,7 @@ def check_late(pair: StaticPair, imported: Collection[Relation], has_initials: b
 
 def own_bits(term: FormulaTerm, imported: Collection[Relation]) -> list[StateBit]:
     """The pairs of the instance itself that must hold."""
-    return [
-        bit for bit in term.pos if bit.kind is StateKind.PAIR and bit.relation not in imported
-    ]
+    return [bit for bit in term.pos if bit.kind is StateKind.PAIR and bit.relation not in imported]
 
 
 def mask_of(pairs: Iterable[StaticPair], lane: Lane) -> int:

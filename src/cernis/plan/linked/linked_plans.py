@@ -50,8 +50,8 @@ class InstanceKind:
 
     `home` is a relation of the program whose arguments at `positions` are the tuple. Records that
     set fired bits are named as the lane names them, with the input event that they are of: a lane
-    has two names for an event that it reads by two choices of arguments. `late` is the mask of state
-    bits that follow from words of other instances as they are after a point.
+    has two names for an event that it reads by two choices of arguments. `late` is the mask of
+    state bits that follow from words of other instances as they are after a point.
     """
 
     lane: Lane

@@ -212,7 +212,7 @@ class RuleWriter:
         return self.drafts[number].link(target, positions)
 
     def _over_links(self, rule: IntervalRule) -> IntervalRule:
-        """A rule over intervals in which the lists of smaller instances are asked for over links."""
+        """A rule over intervals that asks for lists of smaller instances over links."""
         home = self.table.kind[rule.head.relation], self.table.names(rule.head)
         steps = []
         for step in rule.steps:
