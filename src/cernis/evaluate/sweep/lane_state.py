@@ -32,7 +32,7 @@ from cernis.kernels.sweep import (
     lane_walk,
 )
 from cernis.kernels.sweep.key_calendar import NEVER, due_keys, set_dues
-from cernis.kernels.sweep.lane_arrays import KeyChanges
+from cernis.kernels.sweep.lane_arrays import HAS_CONFLICTS, KeyChanges
 from cernis.kernels.sweep.lane_rows import COME, GONE
 from cernis.kernels.sweep.lane_tables import MOST_BITS, REPORTED, LaneTables, armed_mask
 from cernis.kernels.sweep.registers.register_tables import ROOM
@@ -486,7 +486,7 @@ class LaneState(LaneStorage):
         self._dues[keys] = NEVER
         calendar = self._calendar._replace(width=max(self._width, 1))
         set_dues(keys, saved["dues"][keys], calendar)
-        self._forced = [np.flatnonzero(saved["marks"])]
+        self._forced = [np.flatnonzero(saved["marks"] & ~np.uint8(HAS_CONFLICTS))]
         for mark in (COME, GONE):
             rows = np.flatnonzero(saved["waiting_marks"] == int(mark))
             keys, times, fired = (saved[f"waiting_{name}"][rows] for name in _WAITING_COLUMNS)

@@ -41,9 +41,9 @@ EDGE_STATE, ALLOWED, ALLOWED_NOW, FIRST_NOW = (np.uint64(column) for column in r
 """The columns of key states: the handle of the state at the edge, what groundings allowed when the
 rows of the key were walked, what they allow now, and what it is to begin with, if that changes."""
 
-IS_NEW, IS_CHANGED, IS_BEGUN_AGAIN = 1, 2, 4
+IS_NEW, IS_CHANGED, IS_BEGUN_AGAIN, HAS_CONFLICTS = 1, 2, 4, 8
 """Marks of keys: nothing of it has been told; what groundings allow has changed, or what holds
-initially."""
+initially; there may be conflicts among its rows. Without the last mark there are none."""
 
 IS_COME, IS_GONE, IS_SIGNAL = 0, 128, 64
 """An output row begins with a bit plus these: an interval or a signal has come, or has gone."""

@@ -7,6 +7,7 @@ import numpy as np
 from cernis.kernels.compile import kernel
 from cernis.kernels.sweep.keyed_log import FIRST, HEAD, SIZE
 from cernis.kernels.sweep.lane_arrays import (
+    HAS_CONFLICTS,
     LANE_MACHINE,
     LOG_KINDS,
     LOG_ROWS,
@@ -25,10 +26,16 @@ _LOWER, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(8)
 
 
 def _count_conflicts(machine: LaneMachine, log: KeyLog, base: int, edge: int) -> Time:
-    """The conflicts of all keys after the edge; -1 if ids are used up."""
+    """The conflicts of all keys after the edge; -1 if ids are used up.
+
+    Only keys that may have some are looked at, and those that have none left lose their mark.
+    """
     rows, places, states, memo = log.rows, log.places, log.states, machine.memo
     total = np.int64(0)
     for key in range(np.uint64(len(places))):
+        if log.marks[key] & HAS_CONFLICTS == 0:
+            continue
+        count = np.int64(0)
         first = np.uint64(places[key, _FIRST])
         place, last = first + np.uint64(places[key, _HEAD]), first + np.uint64(places[key, _SIZE])
         state = states[key, ZERO]
@@ -40,7 +47,10 @@ def _count_conflicts(machine: LaneMachine, log: KeyLog, base: int, edge: int) ->
                 return np.int64(-1)
             state = state_at(rows, place - ONE)
             if np.int64(time) + base > edge:
-                total += np.int64((memo[line + KEY] & _LOWER) >> _SHIFT)
+                count += np.int64((memo[line + KEY] & _LOWER) >> _SHIFT)
+        if count == 0:
+            log.marks[key] &= ~HAS_CONFLICTS
+        total += count
     return total
 
 

@@ -40,6 +40,7 @@ from cernis.kernels.sweep.lane_arrays import (
     DONE,
     EDGE_STATE,
     FIRST_NOW,
+    HAS_CONFLICTS,
     IS_BEGUN_AGAIN,
     IS_CHANGED,
     IS_NEW,
@@ -176,7 +177,7 @@ def _end_visit(log: KeyLog, visit: KeyVisit, new_edge: Word, counts: Integers) -
     """Note what is known of a key that has been walked; one without rows gives up its place."""
     key, places = visit.key, log.places
     log.states[key, EDGE_STATE], log.states[key, ALLOWED] = new_edge, visit.allowed
-    log.marks[key] = 0
+    log.marks[key] &= HAS_CONFLICTS
     if places[key, AT_HEAD] == places[key, AT_SIZE] and places[key, AT_CAPACITY] > 0:
         give_back(
             log.rows, counts, np.uint64(places[key, AT_FIRST]), np.uint64(places[key, AT_CAPACITY])
@@ -298,6 +299,8 @@ def _walk_visits(
             return int(status)
         progress[WRITTEN] = np.int64(written)
         progress[VISIT] = np.int64(number) + 1
+        if progress[CONFLICTS] != conflicts:
+            log.marks[key] |= HAS_CONFLICTS
         judge_memory(machine.counts, progress[WALKED] - walked)
     return DONE
 

@@ -255,29 +255,45 @@ def link_keys(first: int, targets: Matrix, heads: SmallIntegers, chain: SmallInt
             heads[target] = np.int32(place + ONE)
 
 
+@part
+def _last_end(store: KeyedRows, key: Word) -> Time:
+    """When the last interval of a key ends."""
+    last, first = -NEVER, _first_row(store, key)
+    for row in range(first, first + _row_count(store, key)):
+        last = max(last, np.int64(store.rows[row, END]))
+    return last
+
+
 @kernel(
-    "integers integers integer small small matrix writable-integers writable-integers",
+    f"integers integers integer small small {KEYED_ROWS} integer integer writable-integers "
+    "writable-integers",
     "integer",
     counted=(0,),
 )
 def linked_keys(
     changed: Integers, changed_from: Integers, links: int, heads: SmallIntegers,
-    chain: SmallIntegers, places: Matrix, since: Integers, keys: Integers,
+    chain: SmallIntegers, sources: KeyedRows, margin: int, oldest: int, since: Integers,
+    keys: Integers,
 ) -> int:  # fmt: skip
-    """The keys with intervals of their own that are linked to keys that have changed, each once.
+    """The keys that changes of keys make a difference to that they are linked to, each once.
 
-    `since` is the first point at which something changes for a key, `NEVER` if nothing does so far.
+    Such a key has intervals of its own that go on after the change, less the margin that durations
+    ask for. One whose intervals are all older than the oldest that matter is among them, so that
+    they are given up. `since` is the first point at which something changes for a key, `NEVER` if
+    nothing does so far.
     """
     count = ZERO
     for number in range(np.uint64(len(changed))):
         entry = np.uint64(heads[np.uint64(changed[number])])
         while entry > ZERO:
             key = (entry - ONE) // np.uint64(links)
-            if places[key, _SIZE] > places[key, _HEAD]:
-                if since[key] == NEVER:
-                    keys[count] = np.int64(key)
-                    count += ONE
-                since[key] = min(since[key], changed_from[number])
+            if _row_count(sources, key) > ZERO:
+                last = _last_end(sources, key)
+                if last > changed_from[number] - margin or last <= oldest:
+                    if since[key] == NEVER:
+                        keys[count] = np.int64(key)
+                        count += ONE
+                    since[key] = min(since[key], changed_from[number])
             entry = np.uint64(chain[entry - ONE])
     return int(np.int64(count))
 

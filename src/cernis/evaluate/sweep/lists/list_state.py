@@ -227,6 +227,13 @@ class ListState:
         """The point after which sources must end to matter."""
         return self.edge + self.tick - self.tables.longest_reach
 
+    @property
+    def _margin(self) -> int:
+        """How long before a change of a linked key something may change for others."""
+        if self.tables.has_members:
+            return int(NEVER) // 2  # something may hold where a key has no intervals
+        return self.tick + self.tables.longest_reach
+
     def _due(self, last: int, query: int) -> Integers:
         keys = np.empty(self.key_count, np.int64)
         return keys[: due_keys(last, query, self._calendar, keys)]
@@ -248,7 +255,7 @@ class ListState:
         keys = np.empty(self.key_count, np.int64)
         count = list_updates.linked_keys(
             numbers, changed_from, self.tables.links, self._heads, self._chain,
-            self._sources.places, self._since, keys,
+            self._sources.arrays, self._margin, self._oldest, self._since, keys,
         )  # fmt: skip
         return keys[:count]
 
