@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -19,6 +20,9 @@ from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Column
 from cernis.tables.domains import Domain, numbers
 from cernis.tables.registers import Register
+
+_FEW = 16
+"""If there are fewer records than this part of all members, each record is counted by itself."""
 
 
 class _Goal:
@@ -74,12 +78,24 @@ class _Goal:
     def count_records(self, change: Admitted, encoding: Encoding, context: Context) -> list[Array]:
         """Count the records that were added and removed; gives the members that joined or left."""
         added = self._numbered(change.added, encoding, context)
+        if not len(change.removed):
+            return self._member_columns(self._add(added))
         removed = self._numbered(change.removed, encoding, context)
         self._make_room(added, removed)
         was_member = self._counts > 0
         self._counts += np.bincount(added, minlength=len(self._counts))
         self._counts -= np.bincount(removed, minlength=len(self._counts))
         return self._member_columns(np.flatnonzero((self._counts > 0) != was_member))
+
+    def _add(self, added: Integers) -> Integers:
+        """Count records that were added; gives the members that joined, in order."""
+        self._make_room(added)
+        joined = added[self._counts[added] == 0]
+        if len(added) * _FEW < len(self._counts):
+            np.add.at(self._counts, added, 1)
+        else:
+            self._counts += np.bincount(added, minlength=len(self._counts))
+        return np.unique(joined) if len(joined) else joined
 
     def _make_room(self, *numbers: Integers) -> None:
         """Let there be a count for each of some members."""
@@ -115,6 +131,8 @@ class _Goal:
         terms, term_domains = [*rows.arguments, *rows.columns[2:3]], [*encoding[0], encoding[1]]
         columns = [terms[position] for position in self._positions]
         domains = [term_domains[position] for position in self._positions]
+        if all(map(operator.is_, domains, self._register.domains)):
+            return self._register.enter(columns, len(rows))[0]
         # Many records name the same few members, so each member is looked up once.
         first, which = distinct(columns, domains)
         members = [
@@ -137,6 +155,8 @@ class Population:
         self._filled: dict[Predicate, tuple[list[Array], int]] = {
             key: ([np.empty(0, np.int64)] * key[1], 1) for key in keys
         }
+        self._known: dict[Predicate, Register] = {}
+        """The members of some domains, by codes."""
 
     @property
     def relations(self) -> frozenset[Relation]:
@@ -148,6 +168,7 @@ class Population:
     ) -> dict[Predicate, list[list[Array]]]:
         """Count the members that records name, and tell the context; gives who joined or left."""
         member_changes: dict[Predicate, list[list[Array]]] = {}
+        have_left: set[Predicate] = set()
         for goal in self.goals:
             change = admitted.get(goal.relation)
             if change is None:
@@ -155,14 +176,37 @@ class Population:
             columns = goal.count_records(change, memory.encoding(goal.relation), context)
             if len(columns[0]):
                 member_changes.setdefault(goal.predicate, []).append(columns)
-        self.list_members(member_changes)
+                if len(change.removed):
+                    have_left.add(goal.predicate)
+        self.list_members(have_left)
+        for key, joined in member_changes.items():
+            if key not in have_left:
+                self._join(key, joined)
         for key, (columns, filling) in self._filled.items():
             context.background.filled[key], context.background.fillings[key] = columns, filling
         return member_changes
 
+    def _join(self, key: Predicate, joined: list[list[Array]]) -> None:
+        """List members that goals name now, unless other goals named them before."""
+        of_key = (goal.domains for goal in self.goals if goal.predicate == key)
+        domains = next((each for each in of_key if all(map(_is_coded, each))), None)
+        if domains is None:
+            self.list_members([key])
+            return
+        before, filling = self._filled[key]
+        if key not in self._known:
+            self._known[key] = Register(domains)
+            self._known[key].enter(before, len(before[0]))
+        columns = [np.concatenate(parts) for parts in zip(*joined, strict=True)]
+        _, new = self._known[key].enter(columns, len(columns[0]))
+        if len(new):
+            both = zip(before, self._known[key].columns(new), strict=True)
+            self._filled[key] = [np.concatenate(parts) for parts in both], filling + 1
+
     def list_members(self, keys: Iterable[Predicate] | None = None) -> None:
         """List the members of some domains, or of all, again."""
         for key in self._filled if keys is None else keys:
+            self._known.pop(key, None)
             goals = [goal for goal in self.goals if goal.predicate == key]
             if not goals:
                 continue
@@ -172,6 +216,10 @@ class Population:
             # members are the same, all that was computed from them stays valid.
             if not all(map(np.array_equal, before, columns)):
                 self._filled[key] = columns, filling + 1
+
+
+def _is_coded(domain: Domain | None) -> bool:
+    return domain is not None
 
 
 def _distinct_members(goals: list[_Goal]) -> list[Array]:

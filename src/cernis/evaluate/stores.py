@@ -36,6 +36,10 @@ class StoredRows:
         """Some of the rows, by their numbers or a mask."""
         return StoredRows([c[rows] for c in self.arguments], [c[rows] for c in self.columns])
 
+    def none(self) -> StoredRows:
+        """None of the rows."""
+        return StoredRows([c[:0] for c in self.arguments], [c[:0] for c in self.columns])
+
 
 def stacked(*parts: StoredRows) -> StoredRows:
     """Rows of several parts, one below the other."""

@@ -234,6 +234,10 @@ class WorkingMemory:
         changes: dict[Relation, Admitted] = {}
         for form, parts in list(self.pending.items()):
             part = in_given_order(parts)
+            if is_timely(part, window):
+                del self.pending[form]
+                self._take_in(form, part, changes)
+                continue
             ready = (part.times[0] <= window.query) & (part.times[1] <= window.query)
             del self.pending[form]
             if not ready.all():
@@ -241,12 +245,17 @@ class WorkingMemory:
                 if len(waiting):
                     self.pending[form] = [waiting]
             part = self._without_late(part if ready.all() else part.take(ready), window, start)
-            if not len(part):
-                continue
-            change = self._apply(form, part)
-            before = changes.get(form.relation)
-            changes[form.relation] = change if before is None else _joined(before, change)
+            if len(part):
+                self._take_in(form, part, changes)
         return changes
+
+    def _take_in(
+        self, form: RecordForm, part: RecordColumns, changes: dict[Relation, Admitted]
+    ) -> None:
+        """Let in records whose time has come, and note the changes."""
+        change = self._apply(form, part)
+        before = changes.get(form.relation)
+        changes[form.relation] = change if before is None else _joined(before, change)
 
     def _without_far_future(self, part: RecordColumns, query: int) -> RecordColumns:
         """The records that wait; those whose time is too far in the future are set aside."""
@@ -330,7 +339,7 @@ class WorkingMemory:
         if self.defers and not len(removed_places[0]):
             if len(added):
                 store.defer(added)
-            return Admitted(added, added.take(_NONE), _NONE, _NONE)
+            return Admitted(added, added.none(), _NONE, _NONE)
         removed = store.rows(removed_places)
         added_keys, new_keys = store.enter(added)
         store.exchange(removed_places, added_keys, added)
@@ -353,6 +362,17 @@ class WorkingMemory:
         if not self.has_chances:
             return []
         return [np.ones(len(part)) if part.chances is None else part.chances]
+
+
+def is_timely(part: RecordColumns, window: Window) -> bool:
+    """Is it plain that all records have arrived by the query, and lie within its window?"""
+    span = part.span
+    return (
+        span is not None
+        and len(part.times) == 2
+        and max(span.arrived, span.last) <= window.query
+        and span.first > window.forgotten
+    )
 
 
 def in_given_order(parts: Sequence[RecordColumns]) -> RecordColumns:

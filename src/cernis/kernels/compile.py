@@ -23,7 +23,7 @@ from typing import Any, SupportsIndex, TypeVar, cast
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers
+from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.signatures import Signature, flattened, read_signature
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -163,6 +163,14 @@ def word_at(address: int | np.int64) -> np.uint64:
 def put_word(address: int | np.int64, word: np.uint64) -> None:
     """Write the eight bytes at an address."""
     ctypes.c_uint64.from_address(int(address)).value = int(word)
+
+
+@instruction("fetch line")
+def fetch_line(array: Array, row: np.uint64, offset: np.uint64) -> None:
+    """Have memory on its way that will soon be read; this changes nothing, whatever the row is.
+
+    It is the line that has the byte so far after the beginning of the row.
+    """
 
 
 def shortened(array: Integers, length: SupportsIndex) -> Integers:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
@@ -202,12 +203,33 @@ def _put_word(typing: Any, address: Any, word: Any) -> Any:
     return types.void(types.int64, types.uint64), generate
 
 
+def _fetch_line(typing: Any, array: Any, row: Any, offset: Any) -> Any:
+    """Code that begins to read a line of memory into the cache."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values, byte = (
+            context.make_array(signature.args[0])(context, builder, arguments[0]),
+            ir.IntType(8),
+        )
+        size = builder.extract_value(values.strides, 0)
+        place = builder.add(builder.mul(size, arguments[1]), arguments[2])
+        address = builder.gep(builder.bitcast(values.data, byte.as_pointer()), [place])
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), number, number, number])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte.as_pointer()], kind)
+        builder.call(fetch, [address, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64, types.uint64), generate
+
+
 _INSTRUCTIONS: dict[str, Any] = {
     "read float": _element_reader(types.float64),
     "read integer": _element_reader(types.int64),
     "read byte": _element_reader(types.uint8),
     "read word": intrinsic(_word_at),
     "write word": intrinsic(_put_word),
+    "fetch line": intrinsic(_fetch_line),
     "count trailing zeros": trailing_zeros,
 }
 

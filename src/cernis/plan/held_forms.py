@@ -9,7 +9,7 @@ as codes stays so.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from cernis.check.types import Slot, Types
 from cernis.check.value_forms import Flow, ValueForm, form_of_expression
@@ -32,6 +32,8 @@ class Forms:
         self._sources |= self._forms.keys()
         self._input: dict[Slot, ValueForm] = {}
         self._readers = _readers(types)
+        self._arrays: frozenset[Hashable] | None = None
+        self._numeric_slots: dict[Hashable, list[tuple[int, Slot]]] = {}
         self._spread()
 
     def copy(self) -> Forms:
@@ -40,14 +42,17 @@ class Forms:
         other._types, other._numeric, other._sources = self._types, self._numeric, self._sources
         other._forms, other._input = dict(self._forms), dict(self._input)
         other._readers = self._readers
+        other._arrays, other._numeric_slots = self._arrays, self._numeric_slots
         return other
 
     def see(self, slots: Mapping[Slot, ValueForm]) -> None:
         """Take note of the forms of input."""
         is_new = False
         for slot, form in slots.items():
-            self._input[slot] = self._input.get(slot, ValueForm.NOTHING) | form
-            is_new |= self._add(slot, form)
+            known = self._input.get(slot)
+            if known is not form and (known is None or form & ~known):
+                self._input[slot] = form if known is None else known | form
+                is_new |= self._add(slot, form)
         if is_new:
             self._spread()
 
@@ -59,11 +64,21 @@ class Forms:
         """May the class of a slot be held as an array of numbers?"""
         return self._types.find(slot) in self._numeric
 
+    def numeric_slots(
+        self, name: Hashable, slots: Callable[[], Iterable[Slot]]
+    ) -> list[tuple[int, Slot]]:
+        """Of slots with one name, those that may be held as arrays of numbers, and their places."""
+        if name not in self._numeric_slots:
+            numbered = enumerate(slots())
+            self._numeric_slots[name] = [each for each in numbered if self.is_numeric(each[1])]
+        return self._numeric_slots[name]
+
     def arrays(self) -> frozenset[Hashable]:
         """The classes that are held as arrays of numbers."""
-        return frozenset(
-            slot_class for slot_class in self._numeric if self.of(slot_class) in ARRAYS
-        )
+        if self._arrays is None:
+            known = (each for each in self._numeric if self.of(each) in ARRAYS)
+            self._arrays = frozenset(known)
+        return self._arrays
 
     def input(self) -> Mapping[Slot, ValueForm]:
         """The forms of what has come as input, by slot."""
@@ -73,6 +88,8 @@ class Forms:
         leader = self._types.find(node)
         before = self._forms.get(leader, ValueForm.NOTHING)
         self._forms[leader] = before | form
+        if form & ~before:
+            self._arrays = None
         return bool(form & ~before)
 
     def _spread(self) -> None:

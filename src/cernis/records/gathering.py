@@ -24,6 +24,7 @@ from cernis.records.record_columns import (
     Records,
     SetAside,
     SourceLines,
+    TimeSpan,
     cell,
     column_of,
     fits,
@@ -118,7 +119,7 @@ class Gathering:
         self.count += len(part)
         text = text or part.text
         bad = _bad_times(part)
-        if bad.any():
+        if bad is not None:
             for row in np.flatnonzero(bad).tolist():
                 reason = trouble_with_times(part.form, [int(time[row]) for time in part.times])
                 self._set_aside(int(part.places[row]), reason, text(row))
@@ -345,15 +346,22 @@ def _kept(part: RecordColumns) -> RecordColumns:
     return kept
 
 
-def _bad_times(part: RecordColumns) -> Booleans:
-    bad = np.zeros(len(part), np.bool_)
+def _bad_times(part: RecordColumns) -> Booleans | None:
+    """The records whose times cannot be, None if all can; between which times they lie is noted."""
     if not len(part):
-        return bad
-    both = part.times[:1] if part.times[0] is part.times[1] else part.times[:2]
-    for time in both:
-        if int(time.max()) > FARTHEST or int(time.min()) < -FARTHEST:
-            bad |= (time > FARTHEST) | (time < -FARTHEST)
+        return None
+    bad = np.zeros(0, np.bool_)
+    arrivals, times = part.times[:2]
+    first, last = int(times.min()), int(times.max())
+    earliest, arrived = first, last
+    if arrivals is not times:
+        earliest, arrived = int(arrivals.min()), int(arrivals.max())
+    part.span = TimeSpan(first, last, arrived)
+    if max(last, arrived) > FARTHEST or min(first, earliest) < -FARTHEST:
+        bad = (times > FARTHEST) | (times < -FARTHEST)
+        bad |= (arrivals > FARTHEST) | (arrivals < -FARTHEST)
     if part.form.kind is RecordKind.INTERVAL:
         end = part.times[2]
-        bad |= (end <= part.times[1]) | ((end > FARTHEST) & (end != INFINITE))
-    return bad
+        backwards = (end <= times) | ((end > FARTHEST) & (end != INFINITE))
+        bad = bad | backwards if len(bad) else backwards
+    return bad if bad.any() else None

@@ -55,6 +55,11 @@ class Mappings:
     names: ColumnNames = NO_NAMES
     """What columns are called, of all files and tables that no mapping is about."""
 
+    @property
+    def are_default(self) -> bool:
+        """Do they say nothing?"""
+        return not self.inputs and self.names is NO_NAMES
+
     def of_table(self, relation: str) -> list[InputMapping]:
         """The mappings about a table in memory: those of its relation that name no file."""
         return [each for each in self.inputs if not each.file and each.relation == relation]

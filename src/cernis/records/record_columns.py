@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isfinite
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -172,6 +172,14 @@ class RecordForm:
         return self.relation.arity + (self.kind is not RecordKind.EVENT)
 
 
+class TimeSpan(NamedTuple):
+    """The first and the last time of some records, and up to when all of them have arrived."""
+
+    first: int
+    last: int
+    arrived: int
+
+
 @dataclass(slots=True)
 class RecordColumns:
     """Records of one form.
@@ -192,6 +200,8 @@ class RecordColumns:
     """The probability of each record; None if all are certain."""
     ids: Column | None = None
     """What identifies each record of its relation, where records have ids."""
+    span: TimeSpan | None = None
+    """Between which times the records lie, if that is known already."""
 
     def __len__(self) -> int:
         return len(self.places)

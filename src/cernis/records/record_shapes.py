@@ -18,6 +18,7 @@ from cernis.syntax.tree import Compound, Term
 
 if TYPE_CHECKING:
     from cernis.records.column_titles import TableForm
+    from cernis.records.tabular import PlainTable
 
 
 class Shapes:
@@ -46,6 +47,8 @@ class Shapes:
                 self._defined.add(relation.name)
         self.table_forms: dict[tuple[object, ...], TableForm] = {}
         """What tables are, by their names and the titles of their columns."""
+        self.plain_tables: dict[str, PlainTable] = {}
+        """What the last table of each name was, if it can be read column by column."""
         self._known: dict[tuple[str, int], RecordForm | str | None] = {}
         self._texts: dict[RecordForm, list[bool]] = {}
         self._numbers: dict[RecordForm, list[str]] = {}
@@ -94,7 +97,7 @@ class Shapes:
         if names == self.names:
             return self
         other = copy(self)
-        other.names, other.table_forms = names, {}
+        other.names, other.table_forms, other.plain_tables = names, {}, {}
         return other
 
     @property

@@ -28,6 +28,7 @@ from cernis.records.record_columns import Records
 from cernis.records.record_shapes import Shapes
 from cernis.records.tabular import (
     add_mixed_table,
+    add_plain_table,
     add_table,
     as_table,
     is_table,
@@ -209,6 +210,8 @@ class _Reader:
     def _add_relation(self, name: str, rows: Events, mappings: Mappings) -> None:
         if isinstance(rows, Mapping) and all(map(is_column, rows.values())):
             rows = as_table(dict(rows))
+        if add_plain_table(name, rows, self.gathering, mappings):
+            return
         if is_table(rows):
             add_rows_of(name, as_table(rows), self.gathering, mappings)
         elif isinstance(rows, Iterable) and not isinstance(rows, str | bytes | Mapping):

@@ -15,7 +15,8 @@ from cernis.tables.domains import Texts
 def see_records(forms: Forms, parts: Iterable[RecordColumns]) -> None:
     """Take note of the forms of records."""
     for part in parts:
-        forms.see(forms_in(forms, slots_of(part.form), part.columns))
+        slots = forms.numeric_slots(part.form, lambda own=part.form: slots_of(own))  # type: ignore[misc]
+        forms.see({slot: form_of_column(part.columns[at]) for at, slot in slots})
 
 
 def forms_in(

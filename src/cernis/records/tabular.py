@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -30,6 +30,7 @@ from cernis.records.column_titles import (
 from cernis.records.column_troubles import title_list
 from cernis.records.fields import fields_of
 from cernis.records.gathering import NO_TIME, Gathering
+from cernis.records.mapping import Mappings
 from cernis.records.record_columns import (
     INFINITE,
     Coded,
@@ -110,6 +111,7 @@ def add_table(
     table itself says to be so, are in the order of the arguments.
     """
     is_text = isinstance(table, TextTable)
+    is_own = titles is None and chosen is None and not (is_text or listed) and source == name
     first = gathering.sources.begin(source) + is_text
     gathering.sources.grow(_line_count(table))
     places = _line_places(table, first)
@@ -130,6 +132,95 @@ def add_table(
     else:
         form = mapped_form(name, replace(titles, ids=ids), shapes)
     _Reading(name, table, places, gathering, form).add()
+    if is_own and not isinstance(table, TextTable):
+        gathering.shapes.plain_tables.pop(name, None)
+        plain = _plain_table(table.schema, form, gathering)
+        if plain is not None:
+            gathering.shapes.plain_tables[name] = plain
+
+
+@dataclass(frozen=True, slots=True)
+class PlainTable:
+    """A table of events with nothing but whole times, numbers, and texts in dictionaries.
+
+    A further table with this schema is read column by column, if nothing in it is missing.
+    """
+
+    schema: pa.Schema
+    form: TableForm
+    times: tuple[int, ...]
+    """The columns of the occurrence, and of the arrival if there is one."""
+    columns: tuple[int, ...]
+
+
+def _plain_table(schema: pa.Schema, form: TableForm, gathering: Gathering) -> PlainTable | None:
+    """What tables of a schema are, if they can be read column by column."""
+    titles, shapes, types = form.titles, gathering.shapes, schema.types
+    others = (titles.end, titles.value, titles.retracts, titles.probability, gathering.ids)
+    is_declared = any(shapes.declared_text(form.form)) or any(shapes.declared_numbers(form.form))
+    if any(other is not None for other in others) or is_declared:
+        return None
+    named = [titles.start] if titles.arrival is None else [titles.start, titles.arrival]
+    times = tuple(schema.get_field_index(title) for title in named)
+    columns = tuple(schema.get_field_index(title) for title in form.columns)
+    is_plain = all(place >= 0 for place in (*times, *columns))
+    is_plain = is_plain and all(pa.types.is_int64(types[place]) for place in times)
+    if not is_plain or not all(_is_plain_type(types[place]) for place in columns):
+        return None
+    return PlainTable(schema, form, times, columns)
+
+
+def _is_plain_type(kind: pa.DataType) -> bool:
+    types = pa.types
+    is_text = types.is_dictionary(kind) and is_text_type(kind.value_type)
+    return bool(is_text or types.is_int64(kind) or types.is_float64(kind))
+
+
+def add_plain_table(name: str, table: Any, gathering: Gathering, mappings: Mappings) -> bool:
+    """Take in a table like the last one of its name, if that can be read column by column."""
+    plain = gathering.shapes.plain_tables.get(name)
+    is_plain = plain is not None and isinstance(table, pa.Table) and mappings.are_default
+    if plain is None or not is_plain or not table.schema.equals(plain.schema, check_metadata=True):
+        return False
+    times, columns = _plain_times(table, plain), _plain_columns(table, plain)
+    if times is None or columns is None or gathering.ids is not None or not table.num_rows:
+        return False
+    first = gathering.sources.begin(name)
+    gathering.sources.grow(table.num_rows)
+    gathering.warn(plain.form.warning)
+    gathering.note(plain.form.note)
+    places = np.arange(first, first + table.num_rows)
+    gathering.add(RecordColumns(plain.form.form, times, columns, places))
+    return True
+
+
+def _plain_times(table: pa.Table, plain: PlainTable) -> list[Integers] | None:
+    """The arrivals and the occurrences, one array if they are equal; None if one is missing."""
+    columns = [table.column(place) for place in plain.times]
+    if any(column.null_count for column in columns):
+        return None
+    times, arrivals = as_numpy(columns[0]), as_numpy(columns[-1])
+    return [times, times] if np.array_equal(times, arrivals) else [arrivals, times]
+
+
+def _plain_columns(table: pa.Table, plain: PlainTable) -> list[Column] | None:
+    """The arguments; None if a value is missing."""
+    columns: list[Column] = []
+    for place in plain.columns:
+        column = table.column(place)
+        if column.null_count:
+            return None
+        if pa.types.is_dictionary(column.type):
+            coded = _dictionary(column, "", SECONDS)
+            if not isinstance(coded, Coded) or not isinstance(coded.values, Texts):
+                return None
+            columns.append(coded)
+            continue
+        values = as_numpy(column)
+        if values.dtype.kind == "f" and has_gaps(values):
+            return None
+        columns.append(values)
+    return columns
 
 
 def add_mixed_table(table: pa.Table | TextTable, gathering: Gathering, source: str) -> None:

@@ -38,8 +38,10 @@ class Register:
         if top > len(self._is_known):
             more = np.zeros(max(top, 2 * len(self._is_known)) - len(self._is_known), np.bool_)
             self._is_known = np.concatenate([self._is_known, more])
-        fresh = numbers[~self._is_known[numbers]]
-        new = np.unique(fresh) if len(fresh) else fresh
+        is_known = self._is_known[numbers]
+        if is_known.all():
+            return numbers, numbers[:0]
+        new = np.unique(numbers[~is_known])
         self._is_known[new] = True
         self.count += len(new)
         return numbers, new

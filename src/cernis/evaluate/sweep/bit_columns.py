@@ -58,6 +58,7 @@ class BitColumns:
         self._is_own = np.zeros(MOST_BITS, np.bool_)
         self._is_own[places] = True
         self._is_run = max(places) - min(places) + 1 == len(places)
+        self._bounds = np.array([min(places), max(places) + 1])
         known = list(bits)
         self.domains = encoding.arguments(relation)
         self._constants = [
@@ -80,8 +81,7 @@ class BitColumns:
     def rows_among(self, bits: Integers) -> slice | Integers:
         """Which rows are about the relation, where rows are sorted by bit."""
         if self._is_run:
-            first, stop = np.searchsorted(bits, (min(self.numbers), max(self.numbers) + 1))
-            return slice(int(first), int(stop))
+            return slice(*bits.searchsorted(self._bounds).tolist())
         return np.flatnonzero(self._is_own[bits])
 
     def arguments(self, bits: Integers, keys: Integers) -> list[Array]:

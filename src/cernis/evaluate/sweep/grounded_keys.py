@@ -51,6 +51,10 @@ class GroundedKeys:
         self.allowed = np.empty(0, np.uint64)
         """For each key, the bits of the pairs that groundings allow."""
         self._positions = positions
+        self._places = {
+            relation: sorted(range(len(each)), key=each.__getitem__)
+            for relation, each in positions.items()
+        }
         self._pairs = pairs
         self._filling: int | None = None
         self._members: Members | None = None
@@ -71,8 +75,8 @@ class GroundedKeys:
 
     def columns(self, numbers: Integers, relation: Relation) -> list[Array]:
         """The values of keys, in the order in which a relation has them among its arguments."""
-        values, places = self.of_keys.columns(numbers), self._positions[relation]
-        return [values[place] for place in sorted(range(len(places)), key=places.__getitem__)]
+        values = self.of_keys.columns(numbers)
+        return [values[place] for place in self._places[relation]]
 
     def members(
         self, relation: Relation, numbers: Integers

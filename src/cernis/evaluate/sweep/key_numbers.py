@@ -23,6 +23,7 @@ class KeyNumbers:
     def __init__(self, domains: Sequence[Domain | None]) -> None:
         self.domains = list(domains)
         self._register = Register([each if each is not None else Domain() for each in domains])
+        self._has_numbers = any(each is None for each in domains)
         self.count = 0
         """How many numbers there are."""
 
@@ -34,11 +35,13 @@ class KeyNumbers:
 
     def enter(self, columns: Sequence[Array], length: int) -> Integers:
         """The numbers of some keys, which are given by their values."""
-        coded = zip(columns, self.domains, self._register.domains, strict=True)
-        codes = [
-            column if domain is not None or numeric is None else numeric.encode_numbers(column)
-            for column, domain, numeric in coded
-        ]
+        codes = list(columns)
+        if self._has_numbers:
+            coded = zip(columns, self.domains, self._register.domains, strict=True)
+            codes = [
+                column if domain is not None or numeric is None else numeric.encode_numbers(column)
+                for column, domain, numeric in coded
+            ]
         numbers = self._register.enter(codes, length)[0]
         if length:
             self.count = max(self.count, int(numbers.max()) + 1)
@@ -46,6 +49,8 @@ class KeyNumbers:
 
     def columns(self, numbers: Integers) -> list[Array]:
         """The values of keys."""
+        if not self._has_numbers:
+            return self._register.columns(numbers)
         coded = zip(self._register.columns(numbers), self.domains, self._register.domains,
                     strict=True)  # fmt: skip
         return [

@@ -152,7 +152,6 @@ class KeyedLane:
         for rows, is_gone in ((records.added, False), (records.removed, True)):
             if len(rows):
                 signed = self._intake.signed(relation, rows, context)
-                self._know_keys(context)
                 payload = None
                 if self.registers is not None:
                     payload = self.registers.payload(relation, rows.arguments, len(rows))

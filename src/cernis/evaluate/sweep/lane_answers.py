@@ -12,6 +12,7 @@ from cernis.evaluate.query_loop import RelationChange
 from cernis.evaluate.stores import StoredRows
 from cernis.evaluate.sweep.bit_columns import BitColumns
 from cernis.evaluate.sweep.lane_state import (
+    NO_INTERVALS,
     NO_VALUES,
     BitIntervals,
     BitPoints,
@@ -51,6 +52,7 @@ class LaneAnswers:
         self._fluents = walked.fluent_columns(encoding)
         self._events = walked.event_columns(encoding)
         self._history: list[LaneChanges] = []
+        self._no_rows: dict[Relation, StoredRows] = {}
         self._latest: tuple[BitIntervals, dict[Relation, FluentTable]] | None = None
 
     @property
@@ -159,6 +161,12 @@ class LaneAnswers:
         for columns in self._fluents:
             yield columns.relation, self._rows(columns, intervals, values)
 
+    def _none(self, columns: BitColumns) -> StoredRows:
+        """No rows of a fluent."""
+        if columns.relation not in self._no_rows:
+            self._no_rows[columns.relation] = self._rows(columns, NO_INTERVALS, NO_VALUES)
+        return self._no_rows[columns.relation]
+
     def _rows(
         self, columns: BitColumns, intervals: BitIntervals, values: ValueIntervals
     ) -> StoredRows:
@@ -190,8 +198,11 @@ class LaneAnswers:
         come = _bits_in(changes.come.bits, changes.values_come.bits)
         for columns in self._fluents:
             if columns.mask & (gone | come):
-                removed = self._rows(columns, changes.gone, changes.values_gone)
-                added = self._rows(columns, changes.come, changes.values_come)
+                removed, added = self._none(columns), self._none(columns)
+                if columns.mask & gone:
+                    removed = self._rows(columns, changes.gone, changes.values_gone)
+                if columns.mask & come:
+                    added = self._rows(columns, changes.come, changes.values_come)
                 yield columns.relation, RelationChange(removed, added)
         signals = _bits_in(changes.signals_gone.bits, changes.signals_come.bits)
         for columns in self._events:

@@ -496,6 +496,7 @@ class LaneState(LaneStorage):
 
 
 NO_POINTS = BitPoints(*(np.zeros(0, np.int64) for _ in range(3)))
+NO_INTERVALS = BitIntervals(*(np.zeros(0, np.int64) for _ in range(4)))
 NO_VALUES = ValueIntervals(*(np.zeros(0, np.int64) for _ in range(5)))
 _SAVED = ("states", "edge_arms", "edge_since", "since", "marks", "dues")
 _WAITING_COLUMNS = ("keys", "times", "fired")

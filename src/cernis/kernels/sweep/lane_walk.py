@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.kernels.array_types import Integers, Matrix, Tags, Words
-from cernis.kernels.compile import body, kernel, part
+from cernis.kernels.compile import body, fetch_line, kernel, part
 from cernis.kernels.sweep.key_calendar import CALENDAR, NEVER, Calendar, set_due
 from cernis.kernels.sweep.keyed_log import AS_THEY_ARE, IN_SPARE, give_back, splice
 from cernis.kernels.sweep.lane_arrays import (
@@ -250,6 +250,29 @@ def _walk_key(
     return written, status
 
 
+_FAR, _NEAR = np.uint64(8), np.uint64(4)
+"""How many visits ahead memory is asked for: what is known of a key, and its rows."""
+_LINE, _LINES = np.uint64(64), 4
+
+
+@part
+def _fetch_ahead(key_changes: KeyChanges, log: KeyLog, number: Word) -> None:
+    """Have on its way what the next visits read first, so that they need not wait for it."""
+    visits, places = key_changes.visits, log.places
+    if number + _FAR < np.uint64(len(visits)):
+        key = np.uint64(visits[number + _FAR])
+        fetch_line(places, key, ZERO)
+        fetch_line(log.states, key, ZERO)
+        for line in range(_LINES):
+            fetch_line(log.since, key, np.uint64(line) * _LINE)
+            fetch_line(log.edge_since, key, np.uint64(line) * _LINE)
+    if number + _NEAR < np.uint64(len(visits)):
+        key = np.uint64(visits[number + _NEAR])
+        first = np.uint64(places[key, AT_FIRST])
+        fetch_line(log.rows, first + np.uint64(places[key, AT_HEAD]), ZERO)
+        fetch_line(log.rows, first + np.uint64(places[key, AT_SIZE]), ZERO)
+
+
 def _walk_visits(
     machine: LaneMachine, key_changes: KeyChanges, log: KeyLog, calendar: Calendar,
     scratch: Scratch, output: Matrix, window: WindowTimes, progress: Integers,
@@ -259,6 +282,7 @@ def _walk_visits(
     base, edge, query = np.int64(window.base), np.int64(window.edge), np.int64(window.query)
     reported, tick = lane[AT_REPORTED], np.int64(lane[AT_TICK])
     for number in range(np.uint64(progress[VISIT]), np.uint64(len(key_changes.visits))):
+        _fetch_ahead(key_changes, log, number)
         key = np.uint64(key_changes.visits[number])
         written = np.uint64(progress[WRITTEN])
         conflicts, unmatched, walked = progress[CONFLICTS], progress[UNMATCHED], progress[WALKED]

@@ -24,7 +24,7 @@ from cernis.kernels.array_types import (
     Tags,
     WordMatrix,
 )
-from cernis.kernels.compile import kernel, part
+from cernis.kernels.compile import fetch_line, kernel, part
 from cernis.kernels.sweep.key_calendar import CALENDAR, NEVER, Calendar, set_due
 from cernis.kernels.sweep.keyed_log import FIRST, HEAD, SIZE, TOP, splice
 from cernis.kernels.sweep.list_arrays import (
@@ -207,6 +207,21 @@ def _store(store: KeyedRows, key: Word, rows: WordMatrix, size: Word, no_tags: T
     )  # fmt: skip
 
 
+_FAR, _NEAR = np.uint64(8), np.uint64(4)
+"""How many visits ahead memory is asked for: the places of keys, and their rows."""
+
+
+@part
+def _fetch_ahead(visits: Integers, number: Word, store: KeyedRows) -> None:
+    """Have the rows of the next visits on their way, so that these need not wait for them."""
+    if number + _FAR < np.uint64(len(visits)):
+        fetch_line(store.places, np.uint64(visits[number + _FAR]), ZERO)
+    if number + _NEAR < np.uint64(len(visits)):
+        first = _first_row(store, np.uint64(visits[number + _NEAR]))
+        for rows in range(_NEAR):
+            fetch_line(store.rows, first + rows + rows, ZERO)
+
+
 @kernel(
     f"{SOURCE_NEWS} {KEYED_ROWS} integer writable-word-matrix writable-tags writable-integers "
     "writable-integers",
@@ -224,6 +239,7 @@ def change_rows(
     how much room is needed if it is not enough.
     """
     for number in range(np.uint64(progress[0]), np.uint64(len(news.visits))):
+        _fetch_ahead(news.visits, number, store)
         key = np.uint64(news.visits[number])
         most = _row_count(store, key) + _news_size(news, number)
         if most > np.uint64(len(tail)):
@@ -505,6 +521,8 @@ def walk_lists(
     lists, sizes, tail, results, no_tags = room
     edge_bound, oldest = np.int64(times.edge_bound), np.int64(times.oldest)
     for number in range(np.uint64(progress[0]), np.uint64(len(news.visits))):
+        _fetch_ahead(news.visits, number, sources)
+        _fetch_ahead(news.visits, number, reported)
         key, written = np.uint64(news.visits[number]), np.uint64(progress[1])
         most = _most_rows(program, news, number, key, keys.targets, sources, reported, linked)
         if most > np.uint64(lists.shape[1]):

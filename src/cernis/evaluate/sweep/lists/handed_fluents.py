@@ -15,12 +15,12 @@ from cernis.evaluate.columns.differences import only_in_one
 from cernis.evaluate.stores import StoredRows
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.lane_state import (
+    NO_INTERVALS,
     NO_POINTS,
     NO_VALUES,
     BitIntervals,
     LaneChanges,
 )
-from cernis.evaluate.sweep.lists.list_state import NO_INTERVALS
 from cernis.evaluate.sweep.lists.source_rows import (
     matching_rows,
     of_number,

@@ -17,6 +17,7 @@ from cernis.evaluate.stores import StoredRows, stacked
 from cernis.evaluate.sweep.bit_columns import BitColumns, list_columns
 from cernis.evaluate.sweep.key_numbers import KeyMap, KeyNumbers
 from cernis.evaluate.sweep.lane_state import (
+    NO_INTERVALS,
     NO_POINTS,
     NO_VALUES,
     BitIntervals,
@@ -25,12 +26,7 @@ from cernis.evaluate.sweep.lane_state import (
     ValueIntervals,
 )
 from cernis.evaluate.sweep.lists.list_keys import ListKeys
-from cernis.evaluate.sweep.lists.list_state import (
-    NO_INTERVALS,
-    ListState,
-    ListTables,
-    SourceChanges,
-)
+from cernis.evaluate.sweep.lists.list_state import ListState, ListTables, SourceChanges
 from cernis.evaluate.sweep.lists.source_rows import (
     matching_rows,
     of_number,

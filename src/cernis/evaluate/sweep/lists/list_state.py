@@ -13,10 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from cernis.evaluate.sweep.lane_state import BitIntervals
+from cernis.evaluate.sweep.lane_state import NO_INTERVALS, BitIntervals
 from cernis.kernels.array_types import Array, Bytes, Integers, Matrix, WordMatrix, Words
-from cernis.kernels.order import stable_order
-from cernis.kernels.sweep import keyed_log, list_updates
+from cernis.kernels.sweep import keyed_log, list_updates, visited_changes
 from cernis.kernels.sweep.key_calendar import BUCKETS, NEVER, Calendar, due_keys
 from cernis.kernels.sweep.lane_edges import by_code
 from cernis.kernels.sweep.list_arrays import (
@@ -75,9 +74,6 @@ class ListTables:
         return int(self.reaches.max(initial=0))
 
 
-NO_INTERVALS = BitIntervals(_NONE, _NONE, _NONE, _NONE)
-
-
 @dataclass(frozen=True, slots=True)
 class SourceChanges:
     """Intervals of sources that have come and gone; bits are numbers of sources.
@@ -88,10 +84,40 @@ class SourceChanges:
     come: BitIntervals = NO_INTERVALS
     gone: BitIntervals = NO_INTERVALS
 
-    @property
-    def keys(self) -> Integers:
-        """The keys that have changes, in order."""
-        return _distinct([self.come.keys, self.gone.keys])
+
+class _Visits:
+    """Which keys a query visits, and what has changed of each."""
+
+    def __init__(self) -> None:
+        self._visit_of = np.full(0, visited_changes.NOT_VISITED, np.int32)
+        self._keys = np.empty(0, np.int64)
+
+    def make_room(self, count: int) -> None:
+        """Let there be so many keys."""
+        if count > len(self._visit_of):
+            more = max(count, 2 * len(self._visit_of)) - len(self._visit_of)
+            unvisited = np.full(more, visited_changes.NOT_VISITED, np.int32)
+            self._visit_of = np.concatenate([self._visit_of, unvisited])
+            self._keys = np.empty(len(self._visit_of), np.int64)
+
+    def begin(self, changes: SourceChanges, others: Sequence[Integers] = ()) -> SourceNews:
+        """Visit the keys that have changes, and others, in order: each with its changes as rows."""
+        count = 0
+        for keys in (changes.come.keys, changes.gone.keys, *others):
+            if len(keys):
+                count = visited_changes.add_visits(keys, count, self._visit_of, self._keys)
+        visits = np.sort(self._keys[:count])
+        visited_changes.number_visits(visits, self._visit_of)
+        come, gone = (self._rows(each, count) for each in (changes.come, changes.gone))
+        visited_changes.forget_visits(visits, self._visit_of)
+        return SourceNews(visits, come[0], gone[0], come[1], gone[1])
+
+    def _rows(self, intervals: BitIntervals, visits: int) -> tuple[Integers, WordMatrix]:
+        firsts, rows = np.zeros(visits + 1, np.int64), np.zeros((len(intervals.keys), 4), np.uint64)
+        numbers, keys, starts, ends = map(np.ascontiguousarray, intervals)
+        if len(keys):
+            visited_changes.order_changes(numbers, keys, starts, ends, self._visit_of, firsts, rows)
+        return firsts, rows
 
 
 @dataclass(slots=True)
@@ -147,6 +173,7 @@ class ListState:
         self._since = np.zeros(0, np.int64)
         self._forced: list[Integers] = []
         self._is_begun = False
+        self._visits, self._linked_visits = _Visits(), _Visits()
         self._output = np.empty((1024, 4), np.int64)
         self._grow_lists(64)
 
@@ -208,13 +235,14 @@ class ListState:
             self._width = max(1, -(-(query - self.query) // 4))
         last, self.query, self.edge = self.query, query, edge
         due, forced = self._due(last, query), self._forced
-        visits, self._forced = [changes.keys, due, *forced], []
+        others, self._forced = [due, *forced], []
         if linked is not None:
-            visits.append(self._change_linked(linked))
+            others.append(self._change_linked(linked))
         self._since[due] = np.minimum(self._since[due], last + self.tick)
         for keys in forced:
             self._since[keys] = self.start
-        count = self._walk(_distinct(visits), changes)
+        self._visits.make_room(self.key_count)
+        count = self._walk(self._visits.begin(changes, others), changes)
         stops, columns = by_code(self._output, count)
         middle = int(stops[list_updates.GONE - 1])
         return (
@@ -248,24 +276,23 @@ class ListState:
 
     def _change_linked(self, changes: SourceChanges) -> Integers:
         """Enter changes of linked keys; gives the keys that are linked to them."""
-        numbers = changes.keys
-        if len(numbers):
-            self._add_linked(int(numbers[-1]) + 1)
-        changed_from = self._change_rows(self._linked, numbers, changes, self._oldest)
+        parts = (changes.come.keys, changes.gone.keys)
+        top = max((int(keys.max()) + 1 for keys in parts if len(keys)), default=0)
+        self._add_linked(top)
+        self._linked_visits.make_room(top)
+        news = self._linked_visits.begin(changes)
+        changed_from = self._change_rows(self._linked, news, self._oldest)
         keys = np.empty(self.key_count, np.int64)
         count = list_updates.linked_keys(
-            numbers, changed_from, self.tables.links, self._heads, self._chain,
+            news.visits, changed_from, self.tables.links, self._heads, self._chain,
             self._sources.arrays, self._margin, self._oldest, self._since, keys,
         )  # fmt: skip
         return keys[:count]
 
-    def _change_rows(
-        self, store: _KeyedRows, keys: Integers, changes: SourceChanges, oldest: int
-    ) -> Integers:
+    def _change_rows(self, store: _KeyedRows, news: SourceNews, oldest: int) -> Integers:
         """Enter changes of some keys; gives the first point at which each changes."""
-        news, progress = _by_visit(changes, keys), np.zeros(3, np.int64)
-        store.make_room(len(changes.come.bits))
-        changed_from = np.empty(len(keys), np.int64)
+        progress, changed_from = np.zeros(3, np.int64), np.empty(len(news.visits), np.int64)
+        store.make_room(len(news.come))
         while True:
             status = list_updates.change_rows(
                 news, store.arrays, oldest, self._tail, _NO_TAGS, changed_from, progress
@@ -284,13 +311,12 @@ class ListState:
             store.make_room((1 if self._is_begun else 4) * len(changes.come.bits))
         self._is_begun = True
 
-    def _walk(self, visits: Integers, changes: SourceChanges) -> int:
+    def _walk(self, news: SourceNews, changes: SourceChanges) -> int:
         self._make_room(changes)
         progress, tables = np.zeros(3, np.int64), self.tables
         program = ListRows(
             tables.rows, tables.outputs, tables.reaches, tables.sources, tables.linked
         )
-        news = _by_visit(changes, visits)
         keys = ListedKeys(self._targets, self._conditions, self._allowed, self._since)
         times = ListTimes(
             self.edge + self.tick, self._oldest, self.start + self.tick, self.query, self.tick
@@ -336,7 +362,7 @@ class ListState:
     def assume_reported(self, intervals: BitIntervals) -> None:
         """Take intervals of outputs as reported; the next query goes on from them."""
         changes = SourceChanges(come=intervals)
-        self._change_rows(self._reported, changes.keys, changes, -int(NEVER))
+        self._enter_own(self._reported, changes, -int(NEVER))
 
     def assume_sources(
         self, edge: int, query: int, changes: SourceChanges, linked: SourceChanges | None
@@ -346,44 +372,15 @@ class ListState:
         The next one evaluates all keys from its edge on, since others may be known by then.
         """
         self.query, self.edge = query, edge
-        self._change_rows(self._sources, changes.keys, changes, self._oldest)
+        self._enter_own(self._sources, changes, self._oldest)
         if linked is not None:
             self._change_linked(linked)
         self._forced.append(np.arange(self.key_count))
 
-
-_MANY = 1 << 12
-
-
-def _distinct(parts: Sequence[Integers]) -> Integers:
-    """Numbers of keys, each once and in order."""
-    numbers = np.concatenate(parts)
-    if len(numbers) < _MANY:
-        return np.unique(numbers)
-    is_there = np.zeros(int(numbers.max()) + 1, np.bool_)
-    is_there[numbers] = True
-    return np.flatnonzero(is_there)
-
-
-def _by_visit(changes: SourceChanges, visits: Integers) -> SourceNews:
-    """The keys to visit with their changes as rows."""
-    (come_keys, come), (gone_keys, gone) = (_by_key(each) for each in (changes.come, changes.gone))
-    return SourceNews(visits, _firsts(come_keys, visits), _firsts(gone_keys, visits), come, gone)
-
-
-def _by_key(intervals: BitIntervals) -> tuple[Integers, WordMatrix]:
-    """Intervals by key as rows; those of one key stay as they are."""
-    sources, keys, starts, ends = intervals
-    order = stable_order(keys, int(keys.max()) + 1) if len(keys) else _NONE
-    rows = np.zeros((len(keys), 4), np.uint64)
-    for place, column in enumerate((sources, starts, ends)):
-        rows[:, place] = column[order]
-    return keys[order], rows
-
-
-def _firsts(keys: Integers, visits: Integers) -> Integers:
-    """Where the changes of each visited key begin, and where the last end."""
-    return np.append(np.searchsorted(keys, visits), len(keys))
+    def _enter_own(self, store: _KeyedRows, changes: SourceChanges, oldest: int) -> None:
+        """Enter changes of keys of the program, without evaluating any."""
+        self._visits.make_room(self.key_count)
+        self._change_rows(store, self._visits.begin(changes), oldest)
 
 
 def _longer(array: Array, count: int) -> Array:
