@@ -1,10 +1,14 @@
 """The walk of a lane over many keys: what a query visits, what it tells, what is set aside."""
 
+import random
+
 import numpy as np
+import pytest
 
 from cernis.evaluate.sweep.lane_state import LaneState
 from cernis.evaluate.sweep.lane_storage import KnownTransitions
 from cernis.kernels.sweep.key_calendar import NEVER
+from cernis.kernels.sweep.lane_arrays import HAS_CONFLICTS
 from cernis.kernels.sweep.lane_tables import LaneTables
 from tests.fuzz.lanes import rows_of
 from tests.kernels.sweep.simple_lanes import Delay, Fluent, LaneProgram, Rule, tables_of
@@ -144,3 +148,34 @@ def test_times_far_apart() -> None:
     assert rows_of(state.update(far - 50, 2 * far).come) == [(0, 1, 7, 2 * far + 1)]
     assert state._is_wide
     assert rows_of(state.intervals()) == [(0, 0, 6, far + 1), (0, 1, 7, 2 * far + 1)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_conflicts_are_counted_where_there_may_be_some(seed: int) -> None:
+    """Keys without a mark have none, as a count over all keys shows."""
+    r = random.Random(seed)
+    rules = tuple(Rule("init", value, any=frozenset({f"to {value}"})) for value in "vw")
+    state = LaneState(
+        tables_of(LaneProgram(("to v", "to w"), (), (Fluent(("v", "w"), rules),))).tables
+    )
+    state.add_keys(np.zeros(3, np.uint64), np.full(3, ALL_ALLOWED, np.uint64))
+    given: list[tuple[int, int, int]] = []
+    known = edge = 0
+    for query in range(10, 80, 10):
+        edge = max(edge, query - r.choice([10, 25]))
+        rows = {(r.randrange(3), r.randint(edge + 1, query), r.choice([1, 2])) for _ in range(9)}
+        new = sorted(rows - {*given})
+        change(state, *new)
+        gone = [row for row in given if row[1] > edge and r.random() < 0.3]
+        if gone:
+            change(state, *gone, gone=True)
+        given = [row for row in given if row not in gone] + new
+        state.update(edge, query)
+        counted = state.conflicts()
+        state._marks[: state.key_count] |= HAS_CONFLICTS
+        points = {(key, time) for key, time, _ in given if time > edge}
+        fired = {point: {f for k, t, f in given if (k, t) == point} for point in points}
+        expected = sum(len(each) == 2 for each in fired.values())
+        assert counted == state.conflicts() == expected, f"seed {seed}, query {query}"
+        known += counted
+    assert known

@@ -15,9 +15,19 @@ from cernis.operators.context.coded_columns import constant_column
 from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.grounding import allowed, grounded
 from cernis.operators.definitions.rule_heads import head_column
-from cernis.plan.sweep.grounding_questions import NEVER_ALLOWED, GroundedPair, first_alike
+from cernis.plan.logical import Lookup
+from cernis.plan.sweep.grounding_questions import (
+    NEVER_ALLOWED,
+    GroundedPair,
+    first_alike,
+    key_variable,
+    question,
+)
 from cernis.plan.sweep.key_members import KeyMembers
+from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Rows
+from cernis.tables.domains import Domain
+from cernis.tables.registers import Register
 
 Members: TypeAlias = dict[tuple[str, int], list[Array]]
 """The members of domains that grow with the input, as columns of codes."""
@@ -56,6 +66,7 @@ class GroundedKeys:
             for relation, each in positions.items()
         }
         self._pairs = pairs
+        self._member_keys: dict[int, _MemberKeys | None] = {}
         self._filling: int | None = None
         self._members: Members | None = None
         """The members of domains by which it was last decided what all keys may have."""
@@ -128,11 +139,20 @@ class GroundedKeys:
         answers = {NEVER_ALLOWED: np.zeros(len(numbers), np.bool_)}
         for (bit, pair), first in zip(self._pairs.items(), self._first_alike, strict=True):
             if first not in answers:
-                answers[first] = self._is_allowed(pair, numbers, context)
+                answers[first] = self._is_allowed(bit, pair, numbers, context)
             words[~answers[first]] &= ~np.uint64(1 << bit)
         return words
 
-    def _is_allowed(self, pair: GroundedPair, numbers: Integers, context: Context) -> Booleans:
+    def _is_allowed(
+        self, bit: int, pair: GroundedPair, numbers: Integers, context: Context
+    ) -> Booleans:
+        if bit not in self._member_keys:
+            self._member_keys[bit] = _member_keys(pair, context)
+        of_members = self._member_keys[bit]
+        if of_members is not None:
+            are_allowed = of_members.allowed(self.of_keys, numbers, context)
+            if are_allowed is not None:
+                return are_allowed
         domains, value_domain = context.encoding.fluent(pair.relation)
         if value_domain is None:
             value_domain = context.encoding.domains.value_domain(pair.relation)
@@ -144,6 +164,56 @@ class GroundedKeys:
         ]  # fmt: skip
         values = np.full(len(numbers), constant_column(pair.value, value_domain).data[0])
         return allowed(pair.groundings, arguments, domains, values, value_domain, context)
+
+
+class _MemberKeys:
+    """Knows which keys are rows of a table that grows: rows that are added are looked at once."""
+
+    def __init__(self, predicate: tuple[str, int], places: Sequence[int]) -> None:
+        self.predicate, self._places = predicate, places
+        self._columns: list[Array] = []
+        self._register = Register([])
+
+    def allowed(self, keys: KeyNumbers, numbers: Integers, context: Context) -> Booleans | None:
+        """Which of some keys are rows of the table; None if it has other codes than keys have."""
+        domains = [keys.domains[place] for place in self._places]
+        table = context.background.table(*self.predicate)
+        are_same = all(one is other for one, other in zip(domains, table.domains, strict=True))
+        if not are_same or any(domain is None for domain in domains):
+            return None
+        self._enter(table.columns, domains)
+        columns = keys.columns(numbers)
+        found = self._register.find([columns[place] for place in self._places], len(numbers))
+        return np.asarray(found >= 0)
+
+    def _enter(self, columns: list[Array], domains: list[Domain | None]) -> None:
+        """Take note of the rows of the table."""
+        known = len(self._columns[0]) if self._columns else 0
+        if not self._columns or any(
+            len(now) < known or not np.array_equal(now[:known], before)
+            for now, before in zip(columns, self._columns, strict=True)
+        ):
+            known, self._register = 0, Register(domains)
+        self._register.enter([column[known:] for column in columns], len(columns[0]) - known)
+        self._columns = list(columns)
+
+
+def _member_keys(pair: GroundedPair, context: Context) -> _MemberKeys | None:
+    """How to find out what groundings say of a pair, if they ask for members of one domain only."""
+    if len(pair.groundings) != 1:
+        return None
+    goals = next(iter(question(pair) or ()), ())
+    steps = context.goals.of_grounding(pair.groundings[0])
+    if len(goals) != 1 or len(steps) != 1 or not isinstance(steps[0], Lookup) or steps[0].rank:
+        return None
+    goal = goals[0]
+    names = [key_variable(place).name for place in range(len(pair.positions))]
+    if not isinstance(goal, Compound) or functor(goal) not in context.background.filled:
+        return None
+    asked = [term.name if isinstance(term, Variable) else "" for term in goal.args]
+    if len(set(asked)) < len(asked) or not set(asked) <= set(names):
+        return None
+    return _MemberKeys(functor(goal), [names.index(name) for name in asked])
 
 
 class _JoiningKeys:

@@ -29,17 +29,16 @@ NEVER_ALLOWED = -1
 def first_alike(pairs: Iterable[GroundedPair]) -> list[int]:
     """For each pair: the number of the first one of which groundings ask the same."""
     known: dict[object, int] = {frozenset(): NEVER_ALLOWED}
-    questions = map(_question, pairs)
     return [
-        known.setdefault(number if question is None else question, number)
-        for number, question in enumerate(questions)
+        known.setdefault(number if asked is None else asked, number)
+        for number, asked in enumerate(map(question, pairs))
     ]
 
 
-def _question(pair: GroundedPair) -> frozenset[object] | None:
+def question(pair: GroundedPair) -> frozenset[tuple[Term, ...]] | None:
     """The goals of groundings about a key, any of which must be true; None if it is not so easy."""
     _, positions, arguments, value, groundings = pair
-    goal_sets = set()
+    goal_sets: set[tuple[Term, ...]] = set()
     for grounding in groundings:
         entity = grounding.entity
         assert isinstance(entity, Pair)
@@ -47,7 +46,7 @@ def _question(pair: GroundedPair) -> frozenset[object] | None:
         fits = True
         for place, term in enumerate((*entity.args, entity.value)):
             is_of_key = place in positions
-            known = Variable(f"<{positions.index(place)}>") if is_of_key else None
+            known = key_variable(positions.index(place)) if is_of_key else None
             wanted = known or (*arguments, value)[place]
             assert wanted is not None
             if isinstance(term, Variable):
@@ -60,3 +59,8 @@ def _question(pair: GroundedPair) -> frozenset[object] | None:
         if fits:
             goal_sets.add(with_constants(tuple(grounding.goals), names))
     return frozenset(goal_sets)
+
+
+def key_variable(place: int) -> Variable:
+    """The variable that stands in questions for an argument of the key."""
+    return Variable(f"<{place}>")
