@@ -210,10 +210,10 @@ def _member_keys(pair: GroundedPair, context: Context) -> _MemberKeys | None:
     names = [key_variable(place).name for place in range(len(pair.positions))]
     if not isinstance(goal, Compound) or functor(goal) not in context.background.filled:
         return None
-    asked = [term.name if isinstance(term, Variable) else "" for term in goal.args]
-    if len(set(asked)) < len(asked) or not set(asked) <= set(names):
+    goal_names = [term.name if isinstance(term, Variable) else "" for term in goal.args]
+    if len(set(goal_names)) < len(goal_names) or not set(goal_names) <= set(names):
         return None
-    return _MemberKeys(functor(goal), [names.index(name) for name in asked])
+    return _MemberKeys(functor(goal), [names.index(name) for name in goal_names])
 
 
 class _JoiningKeys:

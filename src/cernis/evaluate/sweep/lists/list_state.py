@@ -15,7 +15,7 @@ import numpy as np
 
 from cernis.evaluate.sweep.lane_state import NO_INTERVALS, BitIntervals
 from cernis.kernels.array_types import Array, Bytes, Integers, Matrix, WordMatrix, Words
-from cernis.kernels.sweep import keyed_log, list_updates, visited_changes
+from cernis.kernels.sweep import keyed_log, list_arrays, list_updates
 from cernis.kernels.sweep.key_calendar import BUCKETS, NEVER, Calendar, due_keys
 from cernis.kernels.sweep.lane_edges import by_code
 from cernis.kernels.sweep.list_arrays import (
@@ -89,14 +89,14 @@ class _Visits:
     """Which keys a query visits, and what has changed of each."""
 
     def __init__(self) -> None:
-        self._visit_of = np.full(0, visited_changes.NOT_VISITED, np.int32)
+        self._visit_of = np.full(0, list_arrays.NOT_VISITED, np.int32)
         self._keys = np.empty(0, np.int64)
 
     def make_room(self, count: int) -> None:
         """Let there be so many keys."""
         if count > len(self._visit_of):
             more = max(count, 2 * len(self._visit_of)) - len(self._visit_of)
-            unvisited = np.full(more, visited_changes.NOT_VISITED, np.int32)
+            unvisited = np.full(more, list_arrays.NOT_VISITED, np.int32)
             self._visit_of = np.concatenate([self._visit_of, unvisited])
             self._keys = np.empty(len(self._visit_of), np.int64)
 
@@ -105,18 +105,18 @@ class _Visits:
         count = 0
         for keys in (changes.come.keys, changes.gone.keys, *others):
             if len(keys):
-                count = visited_changes.add_visits(keys, count, self._visit_of, self._keys)
+                count = list_arrays.add_visits(keys, count, self._visit_of, self._keys)
         visits = np.sort(self._keys[:count])
-        visited_changes.number_visits(visits, self._visit_of)
+        list_arrays.number_visits(visits, self._visit_of)
         come, gone = (self._rows(each, count) for each in (changes.come, changes.gone))
-        visited_changes.forget_visits(visits, self._visit_of)
+        list_arrays.forget_visits(visits, self._visit_of)
         return SourceNews(visits, come[0], gone[0], come[1], gone[1])
 
     def _rows(self, intervals: BitIntervals, visits: int) -> tuple[Integers, WordMatrix]:
         firsts, rows = np.zeros(visits + 1, np.int64), np.zeros((len(intervals.keys), 4), np.uint64)
         numbers, keys, starts, ends = map(np.ascontiguousarray, intervals)
         if len(keys):
-            visited_changes.order_changes(numbers, keys, starts, ends, self._visit_of, firsts, rows)
+            list_arrays.order_changes(numbers, keys, starts, ends, self._visit_of, firsts, rows)
         return firsts, rows
 
 

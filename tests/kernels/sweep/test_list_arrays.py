@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from cernis.kernels.sweep.visited_changes import (
+from cernis.kernels.sweep.list_arrays import (
     NOT_VISITED,
     add_visits,
     forget_visits,
