@@ -19,6 +19,10 @@ initiatedAt(busy(V, N)=true, T) :- happensAt(speed(V, S, N), T), S > 3.
 terminatedAt(busy(V, N)=true, T) :- happensAt(stop(V, N), T).
 """)
 CHECKED = PROGRAM.plan.checked
+INTERVALS = cernis.load("""
+collectIntervals(near(_, _)=true).
+holdsFor(close(V, W)=true, I) :- holdsFor(near(V, W)=true, I).
+""").plan.checked
 
 
 def table(r: random.Random, has_gaps: bool) -> pa.Table:
@@ -63,9 +67,26 @@ def test_a_table_like_the_last_one_is_read_as_any_other(seed: int) -> None:
     assert "speed" in shapes.plain_tables
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_intervals_are_read_the_same_way(seed: int) -> None:
+    r = random.Random(seed)
+    shapes = Shapes(INTERVALS)
+    for _ in range(4):
+        starts = [r.randint(1, 9) for _ in range(r.randint(1, 4))]
+        ends = [None if r.random() < 0.1 else s + r.choice([0, 1, 4, 4, 4]) for s in starts]
+        given = {"near": pa.table({
+            "start": pa.array(starts, pa.int64()), "end": pa.array(ends, pa.int64()),
+            "value": pa.array([r.choice(["true"]) for _ in starts]).dictionary_encode(),
+            "v": pa.array([1 for _ in starts]), "w": pa.array([r.randint(2, 3) for _ in starts]),
+        })}  # fmt: skip
+        again = contents(read_unresolved(given, INTERVALS, shapes=shapes))
+        assert again == contents(read_unresolved(given, INTERVALS)), f"seed {seed}"
+    assert "near" in shapes.plain_tables
+
+
 def test_only_a_table_like_the_last_one_is_plain() -> None:
     r, shapes = random.Random(1), Shapes(CHECKED)
-    plain = table(r, has_gaps=False)
+    plain = table(r, has_gaps=False).combine_chunks()
     assert not add_plain_table("speed", plain, Gathering(shapes), Mappings())
     read_unresolved({"speed": plain}, CHECKED, shapes=shapes)
     assert add_plain_table("speed", plain, Gathering(shapes), Mappings())

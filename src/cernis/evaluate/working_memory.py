@@ -369,7 +369,6 @@ def is_timely(part: RecordColumns, window: Window) -> bool:
     span = part.span
     return (
         span is not None
-        and len(part.times) == 2
         and max(span.arrived, span.last) <= window.query
         and span.first > window.forgotten
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -149,18 +149,21 @@ class PlainTable:
     schema: pa.Schema
     form: TableForm
     times: tuple[int, ...]
-    """The columns of the occurrence, and of the arrival if there is one."""
+    """The columns of the arrival and of the occurrence, or the start and the end."""
     columns: tuple[int, ...]
+    texts: dict[int, Texts] = field(default_factory=dict)
+    """The dictionaries of the last table, by column."""
 
 
 def _plain_table(schema: pa.Schema, form: TableForm, gathering: Gathering) -> PlainTable | None:
     """What tables of a schema are, if they can be read column by column."""
     titles, shapes, types = form.titles, gathering.shapes, schema.types
-    others = (titles.end, titles.value, titles.retracts, titles.probability, gathering.ids)
+    others = (titles.retracts, titles.probability, gathering.ids)
     is_declared = any(shapes.declared_text(form.form)) or any(shapes.declared_numbers(form.form))
     if any(other is not None for other in others) or is_declared:
         return None
-    named = [titles.start] if titles.arrival is None else [titles.start, titles.arrival]
+    arrival = titles.start if titles.arrival is None else titles.arrival
+    named = [arrival, titles.start, *([] if titles.end is None else [titles.end])]
     times = tuple(schema.get_field_index(title) for title in named)
     columns = tuple(schema.get_field_index(title) for title in form.columns)
     is_plain = all(place >= 0 for place in (*times, *columns))
@@ -195,32 +198,54 @@ def add_plain_table(name: str, table: Any, gathering: Gathering, mappings: Mappi
 
 
 def _plain_times(table: pa.Table, plain: PlainTable) -> list[Integers] | None:
-    """The arrivals and the occurrences, one array if they are equal; None if one is missing."""
-    columns = [table.column(place) for place in plain.times]
-    if any(column.null_count for column in columns):
+    """The times, the first two of which are one array if they are equal; None if one is missing."""
+    times = [_plain_numbers(table.column(place), np.int64) for place in plain.times]
+    known = [each for each in times if each is not None]
+    if len(known) < len(times):
         return None
-    times, arrivals = as_numpy(columns[0]), as_numpy(columns[-1])
-    return [times, times] if np.array_equal(times, arrivals) else [arrivals, times]
+    return [known[1], *known[1:]] if np.array_equal(known[0], known[1]) else known
 
 
 def _plain_columns(table: pa.Table, plain: PlainTable) -> list[Column] | None:
     """The arguments; None if a value is missing."""
     columns: list[Column] = []
     for place in plain.columns:
-        column = table.column(place)
-        if column.null_count:
-            return None
-        if pa.types.is_dictionary(column.type):
-            coded = _dictionary(column, "", SECONDS)
-            if not isinstance(coded, Coded) or not isinstance(coded.values, Texts):
+        column, kind = table.column(place), plain.schema.types[place]
+        if pa.types.is_dictionary(kind):
+            coded = _plain_texts(column, plain, place)
+            if coded is None:
                 return None
             columns.append(coded)
             continue
-        values = as_numpy(column)
-        if values.dtype.kind == "f" and has_gaps(values):
+        is_float = pa.types.is_floating(kind)
+        values = _plain_numbers(column, np.float64 if is_float else np.int64)
+        if values is None or (is_float and has_gaps(values)):
             return None
         columns.append(values)
     return columns
+
+
+def _plain_numbers(column: pa.ChunkedArray, kind: Any) -> Array | None:
+    """Numbers of eight bytes in one piece; None if they are in several, or one is missing."""
+    if column.num_chunks != 1 or column.null_count:
+        return None
+    chunk = column.chunk(0)
+    return np.frombuffer(chunk.buffers()[1], kind, len(chunk), 8 * chunk.offset)
+
+
+def _plain_texts(column: pa.ChunkedArray, plain: PlainTable, place: int) -> Coded | None:
+    """Texts in a dictionary that is used as a whole; None if there are none."""
+    if column.num_chunks != 1 or column.null_count:
+        return None
+    chunk = column.chunk(0)
+    known, dictionary = plain.texts.get(place), chunk.dictionary
+    codes = as_numpy(chunk.indices)
+    if known is None or not known.array.equals(pc.cast(dictionary, pa.large_string())):
+        if dictionary.null_count:
+            return None
+        known = plain.texts[place] = Texts(pc.cast(dictionary, pa.large_string()))
+    used = np.bincount(codes, minlength=len(dictionary)) > 0
+    return Coded(known, codes) if used.all() else None
 
 
 def add_mixed_table(table: pa.Table | TextTable, gathering: Gathering, source: str) -> None:
