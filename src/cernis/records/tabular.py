@@ -150,7 +150,8 @@ class PlainTable:
     form: TableForm
     times: tuple[int, ...]
     """The columns of the arrival and of the occurrence, or the start and the end."""
-    columns: tuple[int, ...]
+    columns: tuple[tuple[int, Any], ...]
+    """The columns of the arguments, each with numpy's type for its numbers; of texts, None."""
     texts: dict[int, Texts] = field(default_factory=dict)
     """The dictionaries of the last table, by column."""
 
@@ -165,11 +166,12 @@ def _plain_table(schema: pa.Schema, form: TableForm, gathering: Gathering) -> Pl
     arrival = titles.start if titles.arrival is None else titles.arrival
     named = [arrival, titles.start, *([] if titles.end is None else [titles.end])]
     times = tuple(schema.get_field_index(title) for title in named)
-    columns = tuple(schema.get_field_index(title) for title in form.columns)
-    is_plain = all(place >= 0 for place in (*times, *columns))
+    places = [schema.get_field_index(title) for title in form.columns]
+    is_plain = all(place >= 0 for place in (*times, *places))
     is_plain = is_plain and all(pa.types.is_int64(types[place]) for place in times)
-    if not is_plain or not all(_is_plain_type(types[place]) for place in columns):
+    if not is_plain or not all(_is_plain_type(types[place]) for place in places):
         return None
+    columns = tuple((place, _number_type(types[place])) for place in places)
     return PlainTable(schema, form, times, columns)
 
 
@@ -177,6 +179,10 @@ def _is_plain_type(kind: pa.DataType) -> bool:
     types = pa.types
     is_text = types.is_dictionary(kind) and is_text_type(kind.value_type)
     return bool(is_text or types.is_int64(kind) or types.is_float64(kind))
+
+
+def _number_type(kind: pa.DataType) -> Any:
+    return None if pa.types.is_dictionary(kind) else kind.to_pandas_dtype()
 
 
 def add_plain_table(name: str, table: Any, gathering: Gathering, mappings: Mappings) -> bool:
@@ -209,17 +215,16 @@ def _plain_times(table: pa.Table, plain: PlainTable) -> list[Integers] | None:
 def _plain_columns(table: pa.Table, plain: PlainTable) -> list[Column] | None:
     """The arguments; None if a value is missing."""
     columns: list[Column] = []
-    for place in plain.columns:
-        column, kind = table.column(place), plain.schema.types[place]
-        if pa.types.is_dictionary(kind):
+    for place, kind in plain.columns:
+        column = table.column(place)
+        if kind is None:
             coded = _plain_texts(column, plain, place)
             if coded is None:
                 return None
             columns.append(coded)
             continue
-        is_float = pa.types.is_floating(kind)
-        values = _plain_numbers(column, np.float64 if is_float else np.int64)
-        if values is None or (is_float and has_gaps(values)):
+        values = _plain_numbers(column, kind)
+        if values is None or (kind is np.float64 and has_gaps(values)):
             return None
         columns.append(values)
     return columns
