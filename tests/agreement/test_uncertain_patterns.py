@@ -328,7 +328,6 @@ def test_exact_probabilities_of_what_rests_on_patterns(seed: int) -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ("e <- a. e <- e seq b within 9.", "builds upon itself"),
         ("e <- (a seq b) where N = count(last(2)), N > 1.", "aggregate over"),
     ],
 )

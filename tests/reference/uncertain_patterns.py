@@ -79,12 +79,17 @@ class Patterns:
         """The events that patterns are made of."""
         return [term for term in atoms_of(rules) if functor(term) != ("=", 2)]
 
+    @property
+    def fluents(self) -> list[Term]:
+        """The fluents whose intervals patterns are made of."""
+        return [term for term in atoms_of(self.rules) if functor(term) == ("=", 2)]
+
     def sees_intervals(self, courses: Mapping[Term, Mapping[int, float]]) -> bool:
         """Note the credible intervals of the fluents in patterns; are they not as before?"""
-        wanted = [term for term in atoms_of(self.rules) if functor(term) == ("=", 2)]
+        wanted = [Renamer("any").anonymous(term) for term in self.fluents]
         before, self.intervals = self.intervals, {}
         for pair, course in courses.items():
-            if any(unify(Renamer("any").anonymous(term), pair, {}) is not None for term in wanted):
+            if any(unify(term, pair, {}) is not None for term in wanted):
                 self.intervals[pair] = ended(course, self.threshold)
         return self.intervals != before
 

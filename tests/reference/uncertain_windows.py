@@ -86,6 +86,8 @@ class Windows:
         clock = range(edge, time + 1, self.tick)
         run = Run.prepare(self.items, seen, clock, self.ties, lasting)
         if run.patterns is not None:
+            if run.patterns.fluents:
+                raise NotImplementedError("intervals in patterns, window by window")
             self.kept += [each for each in self.seen if each.interval[1] <= edge]
             run.patterns.kept = self.kept
         carried = self._first(run, edge) if self.last is None else self._at(edge + self.tick)

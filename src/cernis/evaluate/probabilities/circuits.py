@@ -66,6 +66,7 @@ class Circuits:
     most: int = MOST_TESTS
     _numbers: dict[bytes, int] = field(default_factory=dict)
     _circuits: list[Circuit] = field(default_factory=list)
+    _paths: dict[int, list[Integers] | None] = field(default_factory=dict)
     _arrays: Arrays | None = None
     _manager: BDDManager | None = field(default=None, repr=False)
 
@@ -99,6 +100,15 @@ class Circuits:
         """Compiled circuits can be pickled; diagrams under construction belong to a process."""
         return Circuits, (self.ties, self.most, self._numbers, self._circuits)
 
+    def paths(self, number: int, most: int) -> list[Integers] | None:
+        """The conjunctions of literals under which a shape without breaks is true, if few.
+
+        Fact k of the shape is the literal 2 * k, or one more where it is false.
+        """
+        if number not in self._paths:
+            self._paths[number] = _paths_of(self._circuits[number], most)
+        return self._paths[number]
+
     @property
     def largest(self) -> int:
         """How many tests the largest circuit has."""
@@ -118,6 +128,23 @@ class Circuits:
             self._arrays = tuple(np.array(column, np.int64) for column in every)  # type: ignore[assignment]
         assert self._arrays is not None
         return self._arrays
+
+
+def _paths_of(circuit: Circuit, most: int) -> list[Integers] | None:
+    """The conjunctions of literals under which a circuit gives 1; None if there are too many."""
+    paths: list[Integers] = []
+    waiting: list[tuple[int, tuple[int, ...]]] = [(circuit.fresh, ())]
+    while waiting:
+        value, path = waiting.pop()
+        if value > 1:
+            literal = 2 * circuit.variables[value - 2]
+            waiting.append((circuit.lows[value - 2], (*path, literal + 1)))
+            waiting.append((circuit.highs[value - 2], (*path, literal)))
+        elif value == 1:
+            paths.append(np.array(path, np.int64))
+        if len(paths) + len(waiting) > most:
+            return None
+    return paths
 
 
 def compiled(tokens: list[int], manager: BDDManager, ties: str, most: int) -> Circuit:

@@ -22,6 +22,7 @@ from cernis.evaluate.probabilities.composites.pattern_proofs import (
     refuse_patterns,
     related_fluents,
 )
+from cernis.evaluate.probabilities.composites.recursive_proofs import evaluate_recursion
 from cernis.evaluate.probabilities.courses import Courses, Pairs, beside
 from cernis.evaluate.probabilities.credible.credible_tables import CredibleTable, maximal_table
 from cernis.evaluate.probabilities.proofs import Uncertainty
@@ -197,6 +198,11 @@ class UncertainQuery:
         if not any(map(self._is_uncertain, stratum.definitions)):
             return evaluate_stratum(stratum, context, self._carried)
         refuse_patterns(stratum, uncertainty)
+        if stratum.immediate and any(map(has_patterns, stratum.definitions)):
+            for definition in stratum.definitions:
+                self._enter_credible(related_fluents(definition))
+            evaluate_recursion(stratum, context, uncertainty, self._patterns, self._circuits)
+            return 0
         if stratum.immediate:
             _refuse_delays(stratum)
             self.courses |= evaluate_cycle(stratum, context, uncertainty, self._circuits)

@@ -17,8 +17,10 @@ class RecursionPlan:
 
     dependent_steps: tuple[Step, ...]
     """The steps whose matches depend on the state of the last round."""
+    grows: bool
+    """Are all rules patterns that can only add occurrences, the more there are of them?"""
     only_adds: bool
-    """Are all rules patterns that only add, and that use the recursion once each?"""
+    """Is it so, and does each rule use the recursion once?"""
     recursive: tuple[Definition, ...]
     """The definitions with the rules that can still add something after the first round."""
     atoms: tuple[Event | Boundary | Pair, ...]
@@ -39,6 +41,7 @@ def recursion_plan(stratum: Stratum) -> RecursionPlan | None:
     }  # fmt: skip
     return RecursionPlan(
         tuple(filter(search.depends_on_defined, steps)),
+        all(isinstance(rule, Match) and search.grows(rule) for rule in all_rules),
         all(isinstance(rule, Match) and search.is_linear(rule) for rule in all_rules),
         tuple(map(search.recursive, stratum.definitions)), tuple(atoms.values()),
     )  # fmt: skip
@@ -62,11 +65,13 @@ class _Search:
         return isinstance(step, Occurrences) and history_key(step.atom)[1] in self.defined
 
     def is_linear(self, rule: Match) -> bool:
+        return self.grows(rule) and sum(map(self.is_defined, steps_of(rule.part.step))) <= 1
+
+    def grows(self, rule: Match) -> bool:
         steps = list(steps_of(rule.part.step))
         absent = [step.absent.part.step for step in steps if isinstance(step, Join) and step.absent]
         return (
             rule.consumption == "unrestricted"
-            and sum(map(self.is_defined, steps)) <= 1
             and not any(map(self.depends_on_defined, absent))
             and not any(_has_window(step) and self.depends_on_defined(step) for step in steps)
         )

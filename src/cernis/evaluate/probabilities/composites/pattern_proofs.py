@@ -103,8 +103,11 @@ def _refuse_rule(
     relation: Relation, rule: Match, stratum: Stratum, uncertainty: Uncertainty
 ) -> None:
     steps = [step for step in steps_of(rule.part.step) if uncertainty.is_about(step)]
-    if stratum.immediate:
-        raise _not_defined(relation, "a pattern that builds upon itself")
+    if stratum.immediate and not (stratum.recursion and stratum.recursion.grows):
+        raise _not_defined(
+            relation, "a pattern that builds upon itself by a policy, an aggregate, the absence of "
+            "what it defines, or rules that are no patterns"
+        )  # fmt: skip
     for step in steps:
         if isinstance(step, Refine) and any(isinstance(each, Slide) for each in step.around):
             raise _not_defined(relation, "an aggregate over a pattern's matches")
@@ -139,6 +142,11 @@ class PatternProver:
             rows.with_columns({LITERAL: whole.columns[LITERAL]})
             for rows, whole in zip(called(part, known), known, strict=True)
         ]
+
+    def forget(self, steps: Iterable[Step]) -> None:
+        """Forget the matches of steps whose parts have changed."""
+        for step in steps:
+            self._evaluated.pop(id(step), None)
 
     def _rows_of(self, step: Step) -> list[Rows]:
         if not self._uncertainty.is_about(step):
