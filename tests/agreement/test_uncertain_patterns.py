@@ -14,7 +14,6 @@ import pytest
 
 import cernis
 from cernis.answers.uncertain_result import UncertainResult
-from cernis.errors import UnsupportedError
 from cernis.syntax.tree import Atom, Clause, Compound, PatternRule, Term
 from tests.agreement.test_random_uncertain_programs import (
     courses,
@@ -323,17 +322,6 @@ def test_exact_probabilities_of_what_rests_on_patterns(seed: int) -> None:
     assert {time: found.get(time, 0.0) for time in (2, 3, 4, 5)} == pytest.approx(
         {time: expected[time] for time in (2, 3, 4, 5)}
     )
-
-
-@pytest.mark.parametrize(
-    ("rules", "message"),
-    [
-        ("e <- (a seq b) where N = count(last(2)), N > 1.", "aggregate over"),
-    ],
-)
-def test_what_is_not_defined_is_named(rules: str, message: str) -> None:
-    with pytest.raises(UnsupportedError, match=message):
-        run(rules, "0.5::a|1|1\n0.5::b|2|2\n")
 
 
 INTERVALS = """

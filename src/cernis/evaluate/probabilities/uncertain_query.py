@@ -197,7 +197,7 @@ class UncertainQuery:
         context, uncertainty = self._context, self.uncertainty
         if not any(map(self._is_uncertain, stratum.definitions)):
             return evaluate_stratum(stratum, context, self._carried)
-        refuse_patterns(stratum, uncertainty)
+        refuse_patterns(stratum)
         if stratum.immediate and any(map(has_patterns, stratum.definitions)):
             for definition in stratum.definitions:
                 self._enter_credible(related_fluents(definition))

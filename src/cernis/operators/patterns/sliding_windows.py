@@ -37,6 +37,16 @@ def slide_exec(step: Slide, rows: Rows, names: Sequence[str], context: Context) 
     Matches come in the order of their end, then start, then values. A match whose value is no
     number is left out, of windows too. `avg` is a float; the others are as their values are.
     """
+    rows, values, matches = in_order_of_arrival(step, rows, names, context)
+    firsts = matches.offsets[matches.groups]
+    totals = aggregates(step, firsts, _lows(step, firsts, matches), values, context)
+    return rows.with_columns({step.result: as_column(totals, rows.length)[0]})
+
+
+def in_order_of_arrival(
+    step: Slide, rows: Rows, names: Sequence[str], context: Context
+) -> tuple[Rows, Numeric | None, Ordered]:
+    """The matches that an aggregate is over, as they come in each of its windows; their values."""
     values: Numeric | None = None
     if step.value is not None:
         assert rows.times is not None
@@ -49,18 +59,24 @@ def slide_exec(step: Slide, rows: Rows, names: Sequence[str], context: Context) 
     if matches.order is not None:
         rows = rows.take(matches.order)
         values = None if values is None else rows_at(values, rows.length, matches.order)
-    firsts = matches.offsets[matches.groups]
-    totals = _aggregated(step, firsts, _lows(step, firsts, matches), values, context)
-    if has_overflow(totals):
-        assert step.value is not None
-        raise overflow(f"{step.kind} of {show(step.value)}", step.value)
-    return rows.with_columns({step.result: as_column(totals, rows.length)[0]})
+    return rows, values, matches
 
 
 def _lows(step: Slide, firsts: Integers, matches: Ordered) -> Integers:
     if step.last is not None:
         return np.maximum(firsts, np.arange(len(firsts)) - step.last + 1)
     return firsts if step.past is None else lows_of_span(firsts, matches.ends, step.past)
+
+
+def aggregates(
+    step: Slide, firsts: Integers, lows: Integers, values: Numeric | None, context: Context
+) -> Numeric:
+    """The aggregate of each row's window, which begins at the low; `firsts` are of its group."""
+    totals = _aggregated(step, firsts, lows, values, context)
+    if has_overflow(totals):
+        assert step.value is not None
+        raise overflow(f"{step.kind} of {show(step.value)}", step.value)
+    return totals
 
 
 def _aggregated(

@@ -8,8 +8,8 @@ there is one, the disjunction of its matches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import accumulate
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, groupby
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from cernis.check.model import Boundary, Event, Pair, Relation
 from cernis.check.rewrites.validity import END, START
 from cernis.errors import UnsupportedError
 from cernis.evaluate.probabilities.circuits import Circuits
+from cernis.evaluate.probabilities.composites.aggregated_proofs import slide_uncertain
 from cernis.evaluate.probabilities.composites.selected_proofs import (
     FittingPairs,
     all_of,
@@ -70,7 +71,6 @@ from cernis.plan.pattern_steps import (
     Slide,
     Step,
     StepUse,
-    steps_of,
 )
 from cernis.plan.properties.pattern_needs import history_key
 from cernis.syntax.tree import Variable
@@ -91,33 +91,15 @@ def has_patterns(definition: Definition) -> bool:
     return any(isinstance(rule, Match) for rule in definition.rules)
 
 
-def refuse_patterns(stratum: Stratum, uncertainty: Uncertainty) -> None:
-    """Raise an error for patterns that are not defined over uncertain records."""
-    for definition in stratum.definitions:
-        for rule in definition.rules:
-            if isinstance(rule, Match):
-                _refuse_rule(definition.relation, rule, stratum, uncertainty)
-
-
-def _refuse_rule(
-    relation: Relation, rule: Match, stratum: Stratum, uncertainty: Uncertainty
-) -> None:
-    steps = [step for step in steps_of(rule.part.step) if uncertainty.is_about(step)]
-    if stratum.immediate and not (stratum.recursion and stratum.recursion.grows):
-        raise _not_defined(
-            relation, "a pattern that builds upon itself by a policy, an aggregate, the absence of "
-            "what it defines, or rules that are no patterns"
-        )  # fmt: skip
-    for step in steps:
-        if isinstance(step, Refine) and any(isinstance(each, Slide) for each in step.around):
-            raise _not_defined(relation, "an aggregate over a pattern's matches")
-
-
-def _not_defined(relation: Relation, what: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"{relation}: this is not defined over uncertain records: {what}; let the pattern match "
-        "what is certain, such as the start of a statically determined fluent with a duration"
-    )
+def refuse_patterns(stratum: Stratum) -> None:
+    """Raise an error for recursive patterns that are not defined over uncertain records."""
+    recursion = stratum.recursion if stratum.immediate else None
+    if recursion is not None and not recursion.grows:
+        raise UnsupportedError(
+            f"{', '.join(map(str, stratum.relations))}: this is not defined over uncertain records:"
+            " a pattern that builds upon itself by a policy, an aggregate, the absence of what it "
+            "defines, or rules that are no patterns; recursion that only adds occurrences is"
+        )
 
 
 def occurrence_relation(relation: Relation) -> Relation:
@@ -158,8 +140,13 @@ class PatternProver:
             return self._either(step)
         if isinstance(step, Refine):
             parts = self.matches(step.part)
-            for around in step.around:
-                parts = [self._refined(around, rows) for rows in parts]
+            for are_slides, around in groupby(step.around, lambda each: isinstance(each, Slide)):
+                if are_slides:
+                    slides = [each for each in around if isinstance(each, Slide)]
+                    parts = [self._slid(slides, concatenated(parts), step.part.names)]
+                    continue
+                for each in around:
+                    parts = [self._refined(each, rows) for rows in parts]
             return parts
         assert isinstance(step, Join)
         assert not isinstance(step, Instant)
@@ -203,6 +190,11 @@ class PatternProver:
         kept = Rows(proofs.rows.length, columns, proofs.rows.times)
         literals = [proofs.rows.columns[n].expanded(kept.length) for n in (name, *proofs.names)]
         return kept.with_columns({name: Column(all_of(literals, self._uncertainty.facts))})
+
+    def _slid(self, steps: Sequence[Slide], rows: Rows, names: Sequence[str]) -> Rows:
+        """Matches with each outcome of aggregates over their windows."""
+        facts, context = self._uncertainty.facts, self._context
+        return slide_uncertain(steps, self._once(rows, names), names, context, facts, LITERAL)
 
     def _joined(self, step: Join) -> list[Rows]:
         lefts, rights = self.matches(step.left), self.matches(step.right)
