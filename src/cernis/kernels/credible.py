@@ -220,14 +220,21 @@ def _take_ranges(low: int, size: int, points: Integers, scores: Integers, ranges
 
 
 @part
+def _shortest_range(size: int, ranges: Integers) -> int:
+    """The shortest score range of starts but for the first, which has no end."""
+    shortest = HIGHEST
+    for row in range(1, size):
+        shortest = min(shortest, ranges[row])
+    return shortest
+
+
+@part
 def _forget_shortest(size: int, points: Integers, scores: Integers, ranges: Integers) -> None:
     """Forget the start of the shortest score range; of equal ones the last. There are two or more.
 
     The range of the start after it then reaches farther.
     """
-    shortest = HIGHEST
-    for row in range(1, size):
-        shortest = min(shortest, ranges[row])
+    shortest = _shortest_range(size, ranges)
     place = size - 1
     while ranges[place] != shortest:
         place -= 1
@@ -237,6 +244,22 @@ def _forget_shortest(size: int, points: Integers, scores: Integers, ranges: Inte
         points[row] = points[row + 1]
         scores[row] = scores[row + 1]
         ranges[row] = ranges[row + 1]
+
+
+@part
+def _is_last_shortest(
+    limit: int, now: int, mean: float, shortest: int, points: Integers, scores: Integers,
+    fresh: Booleans,
+) -> bool:  # fmt: skip
+    """Is the start that is one too many itself the one to be forgotten?
+
+    So it is if its score range is not above the shortest of the others, and if none is so old that
+    it may be forgotten for its duration. While a series is low, most new starts are such.
+    """
+    score_range = (
+        scores[limit - 1] - scores[limit] + TOLERANCE * (points[limit] - points[limit - 1])
+    )
+    return bool(fresh[limit]) and score_range <= shortest and now - points[0] + 1 <= mean
 
 
 @part
@@ -330,7 +353,7 @@ def find(
         size = memory_offsets[entity + 1] - low
         _copy(size, memory_points, memory_scores, low, points, scores, 0)
         base = out
-        ranged = 0
+        ranged, shortest = 0, 0
         # The places of what is remembered: those before are no longer in use.
         own_points, own_scores, own_fresh, own_ranges = points, scores, fresh, ranges
         first = offsets[entity]
@@ -350,7 +373,11 @@ def find(
                 )  # fmt: skip
                 if count > out:
                     out = _stack(base, out, count, starts, ends, sums)
-            if size > old or 0 <= limit < size:
+            if limit > 0 and ranged == limit and size == limit + 1 and _is_last_shortest(
+                limit, seen[entity], mean, shortest, own_points, own_scores, own_fresh
+            ):  # fmt: skip
+                size = limit
+            elif size > old or 0 <= limit < size:
                 size, ranged, passed = _remember(
                     old, size, limit, seen[entity], mean, chances, entity, states, draws, drawn,
                     own_points, own_scores, own_fresh, own_ranges, ranged,
@@ -358,6 +385,8 @@ def find(
                 if passed > 0:
                     own_points, own_scores = own_points[passed:], own_scores[passed:]
                     own_fresh, own_ranges = own_fresh[passed:], own_ranges[passed:]
+                if ranged == limit:
+                    shortest = _shortest_range(limit, own_ranges)
             first = last
         _copy(size, own_points, own_scores, 0, new_points, new_scores, written)
         written += size
