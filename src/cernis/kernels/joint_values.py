@@ -82,7 +82,7 @@ class CircuitTests(NamedTuple):
 
 BLOCK_ROOM = (
     "(writable-floats writable-floats writable-floats writable-integers writable-integers "
-    "writable-integers writable-integers writable-integers)"
+    "writable-integers writable-integers writable-integers writable-integers)"
 )
 
 
@@ -90,7 +90,8 @@ class BlockRoom(NamedTuple):
     """Room for the blocks of a step: chances of facts, values of tests, tables of outcomes.
 
     `condition` and `changed` have the bits that each block asks for and changes, `shared` the facts
-    that its groups share, `places` where its table is and how many bits it asks for.
+    that its groups share, `places` where its table is and how many bits it asks for. `sequence` is
+    the order in which blocks are done.
     """
 
     chances: Floats
@@ -101,6 +102,7 @@ class BlockRoom(NamedTuple):
     changed: Integers
     places: Integers
     stamps: Integers
+    sequence: Integers
 
 
 STATE_ROOM = "(writable-floats writable-floats writable-floats writable-integers)"
@@ -166,6 +168,28 @@ def _seen(
 
 
 @part
+def _chance(
+    group: int, number: int, count: int, joint: JointSteps, groups: GroupFacts,
+    circuits: CircuitTests, room: BlockRoom, condition: Integers,
+) -> float:  # fmt: skip
+    """How likely the pair of a group is after it, by which bits that its block asks for are set."""
+    chances, values = room.chances, room.values
+    for row in range(groups.fact_offsets[group], groups.fact_offsets[group + 1]):
+        node = groups.facts[row]
+        pair = groups.node_pairs[node]
+        if pair >= 0:
+            bit = _place_of(joint.bits[pair], count, condition)
+            chances[node] = float((number >> bit) & 1)
+    circuit = groups.shape[group]
+    worth(
+        group, circuit, groups.fact_offsets, groups.facts, chances, circuits.tests,
+        circuits.variables, circuits.lows, circuits.highs, values,
+    )  # fmt: skip
+    holds = (number >> _place_of(joint.bits[joint.pairs[group]], count, condition)) & 1
+    return values[circuits.held[circuit]] if holds == 1 else values[circuits.fresh[circuit]]
+
+
+@part
 def _spread(
     first: int, last: int, begin: int, number: int, count: int, joint: JointSteps,
     groups: GroupFacts, circuits: CircuitTests, room: BlockRoom, condition: Integers,
@@ -175,23 +199,12 @@ def _spread(
     `number` says which of the bits that the block depends on are set. Given the facts that they
     share, the groups are independent.
     """
-    chances, values, table = room.chances, room.values, room.table
+    table = room.table
     filled = 1
     for place in range(first, last):
-        group = joint.order[place]
-        for row in range(groups.fact_offsets[group], groups.fact_offsets[group + 1]):
-            node = groups.facts[row]
-            pair = groups.node_pairs[node]
-            if pair >= 0:
-                bit = _place_of(joint.bits[pair], count, condition)
-                chances[node] = float((number >> bit) & 1)
-        circuit = groups.shape[group]
-        worth(
-            group, circuit, groups.fact_offsets, groups.facts, chances, circuits.tests,
-            circuits.variables, circuits.lows, circuits.highs, values,
-        )  # fmt: skip
-        holds = (number >> _place_of(joint.bits[joint.pairs[group]], count, condition)) & 1
-        chance = values[circuits.held[circuit]] if holds == 1 else values[circuits.fresh[circuit]]
+        chance = _chance(
+            joint.order[place], number, count, joint, groups, circuits, room, condition
+        )
         for outcome in range(filled):
             weight = table[begin + outcome]
             table[begin + filled + outcome] = weight * chance
@@ -211,6 +224,14 @@ def _tabulated(
     chances, table, shared = room.chances, room.table, room.shared
     size = last - first
     begin = base + (1 << (count + size))
+    if size == 1 and more == 0:
+        for number in range(1 << count):
+            chance = _chance(
+                joint.order[first], number, count, joint, groups, circuits, room, condition
+            )
+            table[base + 2 * number] = 1.0 - chance
+            table[base + 2 * number + 1] = chance
+        return begin
     for place in range(base, begin):
         table[place] = 0.0
     for choice in range(1 << (count + more)):
@@ -318,20 +339,43 @@ def _follow_state(
 
 
 @part
-def _changes_bit_by_bit(step: int, joint: JointSteps, room: BlockRoom) -> bool:
-    """Does each block of a step change one pair, which no later block of it asks for?
+def _asks_for(which: int, bit: int, room: BlockRoom) -> bool:
+    """Does a block depend on a bit?"""
+    first = which * MOST_PAIRS
+    for place in range(first, first + room.places[2 * which + 1]):
+        if room.condition[place] == bit:
+            return True
+    return False
 
-    Then one block may be done after the other, in place.
+
+@part
+def _put_in_order(step: int, joint: JointSteps, room: BlockRoom) -> bool:
+    """Put the blocks of a step in an order in which each can be done in place; is there one?
+
+    Each has to change one pair, which no later block asks for: what rules ask for is whether a pair
+    held before the step.
     """
-    changed = 0
-    for block in range(joint.steps[step], joint.steps[step + 1]):
-        if joint.blocks[block + 1] - joint.blocks[block] != 1:
+    first, count = joint.steps[step], joint.steps[step + 1] - joint.steps[step]
+    for which in range(count):
+        if joint.blocks[first + which + 1] - joint.blocks[first + which] != 1:
             return False
-        which = block - joint.steps[step]
-        for place in range(room.places[2 * which + 1]):
-            if (changed >> room.condition[which * MOST_PAIRS + place]) & 1:
-                return False
-        changed |= 1 << room.changed[which * MOST_PAIRS]
+        room.sequence[which] = which
+    for done in range(count):
+        free = done
+        while free < count:
+            which, is_asked_for = room.sequence[free], False
+            for other in range(done, count):
+                is_asked_for |= other != free and _asks_for(
+                    room.sequence[other], room.changed[which * MOST_PAIRS], room
+                )
+            if not is_asked_for:
+                break
+            free += 1
+        if free == count:
+            return False
+        which = room.sequence[free]
+        room.sequence[free] = room.sequence[done]
+        room.sequence[done] = which
     return True
 
 
@@ -345,7 +389,71 @@ def _change_bit(
     Two states that differ in the pair's bit alone share their weight out among themselves. The bit
     is the first of those that the block depends on.
     """
-    chance = 0.0
+    if count == 1:
+        _share_out(base, base + states_count, 1 << bit, begin, table, weights)
+    elif count == 2:
+        _share_out_by_bit(
+            base, base + states_count, 1 << bit, 1 << condition[1], begin, table, weights
+        )
+    else:
+        _share_out_by_bits(base, states_count, bit, begin, count, condition, table, weights)
+    return min(_weight_of_bit(base, states_count, 1 << bit, weights), 1.0)
+
+
+@part
+def _share_out(
+    first: int, last: int, width: int, begin: int, table: Floats, weights: Floats
+) -> None:
+    """The same shares for all states: loops over stretches, without branches."""
+    stays, begins = table[begin], table[begin + 1]
+    ends, goes_on = table[begin + 2], table[begin + 3]
+    if width == 1:
+        both = weights[first:last]
+        for pair in range(len(both) >> 1):
+            without, having = both[2 * pair], both[2 * pair + 1]
+            both[2 * pair] = without * stays + having * ends
+            both[2 * pair + 1] = without * begins + having * goes_on
+        return
+    for low in range(first, last, 2 * width):
+        lower, upper = weights[low : low + width], weights[low + width : low + 2 * width]
+        for state in range(len(lower)):
+            without, having = lower[state], upper[state]
+            lower[state] = without * stays + having * ends
+            upper[state] = without * begins + having * goes_on
+
+
+@part
+def _share_out_by_bit(
+    first: int, last: int, width: int, other: int, begin: int, table: Floats, weights: Floats
+) -> None:
+    """Shares that depend on one other bit, which has the value `other` in a state."""
+    if other > width:
+        for low in range(first, last, 2 * other):
+            _share_out(low, low + other, width, begin, table, weights)
+            _share_out(low + other, low + 2 * other, width, begin + 4, table, weights)
+        return
+    for high in range(first, last, 2 * width):
+        for low in range(high, high + width, other):
+            row = begin + 4 * int((low - first) & other != 0)
+            stays, begins, ends, goes_on = (
+                table[row],
+                table[row + 1],
+                table[row + 2],
+                table[row + 3],
+            )
+            lower, upper = weights[low : low + other], weights[low + width : low + width + other]
+            for state in range(len(lower)):
+                without, having = lower[state], upper[state]
+                lower[state] = without * stays + having * ends
+                upper[state] = without * begins + having * goes_on
+
+
+@part
+def _share_out_by_bits(
+    base: int, states_count: int, bit: int, begin: int, count: int, condition: Integers,
+    table: Floats, weights: Floats,
+) -> None:  # fmt: skip
+    """Shares that depend on several other bits."""
     for high in range(0, states_count, 2 << bit):
         for state in range(high, high + (1 << bit)):
             without, having = weights[base + state], weights[base + state + (1 << bit)]
@@ -353,11 +461,35 @@ def _change_bit(
                 row = begin
                 for place in range(1, count):
                     row += ((state >> condition[place]) & 1) << (place + 1)
-                likely = without * table[row + 1] + having * table[row + 3]
                 weights[base + state] = without * table[row] + having * table[row + 2]
-                weights[base + state + (1 << bit)] = likely
-                chance += likely
-    return min(chance, 1.0)
+                weights[base + state + (1 << bit)] = (
+                    without * table[row + 1] + having * table[row + 3]
+                )
+
+
+@part
+def _weight_of_bit(base: int, states_count: int, width: int, weights: Floats) -> float:
+    """The weight of all states that have a bit, in four sums that do not wait for one another."""
+    one, two, three, four = 0.0, 0.0, 0.0, 0.0
+    if width >= 4:
+        for low in range(base + width, base + states_count, 2 * width):
+            for state in range(low, low + width, 4):
+                one += weights[state]
+                two += weights[state + 1]
+                three += weights[state + 2]
+                four += weights[state + 3]
+    elif states_count >= 8:
+        # Of each eight states four have the bit: at 1, 3, 5 and 7, or at 2, 3, 6 and 7.
+        for state in range(base, base + states_count, 8):
+            one += weights[state + width]
+            two += weights[state + 3]
+            three += weights[state + 4 + width]
+            four += weights[state + 7]
+    else:
+        for state in range(states_count):
+            if state & width:
+                one += weights[base + state]
+    return (one + two) + (three + four)
 
 
 @kernel(
@@ -382,10 +514,10 @@ def carry_jointly(
         cleared = _tabulate_step(step, joint, groups, circuits, room)
         if cleared < 0:
             return step
-        if _changes_bit_by_bit(step, joint, room):
-            for block in range(joint.steps[step], joint.steps[step + 1]):
-                which = block - joint.steps[step]
-                group = joint.order[joint.blocks[block]]
+        if _put_in_order(step, joint, room):
+            for place in range(joint.steps[step + 1] - joint.steps[step]):
+                which = room.sequence[place]
+                group = joint.order[joint.blocks[joint.steps[step] + which]]
                 after[group] = _change_bit(
                     base, states_count, room.changed[which * MOST_PAIRS], room.places[2 * which],
                     room.places[2 * which + 1], room.condition[which * MOST_PAIRS :], room.table,

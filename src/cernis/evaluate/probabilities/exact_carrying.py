@@ -94,6 +94,7 @@ def exact_probabilities_after(
         facts.chances.copy(), np.empty(circuits.largest + 2), np.empty(4 << MOST_CHOICES),
         np.empty(each, np.int64), np.empty(MOST_CHOICES, np.int64), np.empty(each, np.int64),
         np.empty(2 * MOST_PAIRS, np.int64), np.full(facts.count, -1),
+        np.empty(MOST_PAIRS, np.int64),
     )  # fmt: skip
     large = carry_jointly(
         joint,

@@ -118,34 +118,43 @@ class _Cycle:
                 UncertainFluent(definition, self._context, self._uncertainty).put_no_terminations()
         known: list[FluentActions] | None = None
         while True:
-            outcomes = self._round(known)
-            if known is not None and all(map(_same, known, outcomes)):
-                return outcomes
-            known = outcomes
+            known, is_new = self._round(known)
+            if not is_new:
+                return known
 
-    def _round(self, known: list[FluentActions] | None) -> list[FluentActions]:
-        """One more round, in which the pairs known from the round before may hold."""
+    def _round(self, known: list[FluentActions] | None) -> tuple[list[FluentActions], bool]:
+        """One more round, in which the pairs known from the round before may hold.
+
+        Definitions that come later see at once what else may hold. Gives what came out, and whether
+        it is anything new.
+        """
         for number, definition in enumerate(self._fluents):
-            relation = definition.relation
-            domains, value_domain = self._context.encoding.fluents[relation]
-            table, awaited = empty_table(domains, value_domain), Awaited()
-            if known is not None:
-                table = self._possible(known[number])
-                if relation in self._uncertainty.exclusive and not self._uncertainty.is_exact:
-                    awaited = AwaitedValues.of(known[number].pairs)
-            self._awaited[relation] = awaited
-            self._uncertainty.fluents[relation] = Segments(
-                table, np.empty(0, np.int64), self._awaited[relation]
-            )
+            self._let_hold(definition, None if known is None else known[number])
         fluent_actions: list[FluentActions] = []
+        is_new = known is None
         for _ in range(self._passes):
             for definition in self._events:
                 evaluate_event(definition, self._context, self._uncertainty)
-            fluent_actions = [
-                UncertainFluent(definition, self._context, self._uncertainty).actions()
-                for definition in self._fluents
-            ]
-        return fluent_actions
+            fluent_actions = []
+            for number, definition in enumerate(self._fluents):
+                outcome = UncertainFluent(definition, self._context, self._uncertainty).actions()
+                fluent_actions.append(outcome)
+                if known is None or not _same(known[number], outcome):
+                    is_new = True
+                    self._let_hold(definition, outcome)
+        return fluent_actions, is_new
+
+    def _let_hold(self, definition: Definition, outcome: FluentActions | None) -> None:
+        """Let the pairs of a fluent hold from when they may: whether they do is awaited."""
+        relation = definition.relation
+        domains, value_domain = self._context.encoding.fluents[relation]
+        table, awaited = empty_table(domains, value_domain), Awaited()
+        if outcome is not None:
+            table = self._possible(outcome)
+            if relation in self._uncertainty.exclusive and not self._uncertainty.is_exact:
+                awaited = AwaitedValues.of(outcome.pairs)
+        self._awaited[relation] = awaited
+        self._uncertainty.fluents[relation] = Segments(table, np.empty(0, np.int64), awaited)
 
     def _possible(self, outcome: FluentActions) -> FluentTable:
         """A table of all pairs, each from the first point on at which it may hold."""
