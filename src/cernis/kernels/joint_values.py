@@ -186,7 +186,7 @@ def _chance(
         circuits.variables, circuits.lows, circuits.highs, values,
     )  # fmt: skip
     holds = (number >> _place_of(joint.bits[joint.pairs[group]], count, condition)) & 1
-    return values[circuits.held[circuit]] if holds == 1 else values[circuits.fresh[circuit]]
+    return float(values[circuits.held[circuit] if holds == 1 else circuits.fresh[circuit]])
 
 
 @part
