@@ -68,8 +68,8 @@ class Run(QueryLoop):
         self.profile = profile
         self.uncertain_settings = uncertain_settings
         self._uncertain: UncertainInput | None = None
-        self.plan = plan
-        self.checked = plan.checked
+        self.plan = plan if uncertain_settings is None else plan.over_uncertain
+        self.checked = self.plan.checked
         self.tick = tick or self.checked.definitions.settings.tick
         self.ties = ties_of(plan, ties, uncertain_settings is not None)
         self.queries = 0

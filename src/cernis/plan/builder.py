@@ -34,6 +34,7 @@ from cernis.plan.logical import (
     Stratum,
     parts_of,
 )
+from cernis.plan.measured_combinations import with_named_combinations
 from cernis.plan.pattern_plans import Patterns
 from cernis.plan.properties.confined_news import (
     StrataPlan,
@@ -187,6 +188,15 @@ class Plan:
         from cernis.plan.properties.uncertain_relations import Uncertainties
 
         return Uncertainties(self)
+
+    @cached_property
+    def over_uncertain(self) -> Plan:
+        """The plan for uncertain records: lists that are combined and then measured are fluents."""
+        checked = with_named_combinations(self.checked)
+        if checked is self.checked:
+            return self
+        plan = make_plan(checked)
+        return in_one_stage(plan) if self.is_in_one_stage else plan
 
     @cached_property
     def lanes(self) -> tuple[Lane, ...]:

@@ -173,6 +173,11 @@ class Session(QueryLoop):
         )  # fmt: skip
 
     @property
+    def written_plan(self) -> Plan:
+        """The plan of the rules as they are written."""
+        return self.plan
+
+    @property
     def uncertain_input(self) -> UncertainInput | None:
         """Which records may be uncertain; None if all are certain."""
         return None

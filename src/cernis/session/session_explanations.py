@@ -69,7 +69,7 @@ def explain_session(session: Session, text: str, time: int | str | None) -> Expl
     """Why a pair holds at a time in the answer of a session, or why not; or an event."""
     if session.last is None or session.start is None:
         raise DataError("the session has answered no query yet: ask after `query`")
-    question = read_question(text, session.plan.checked)
+    question = read_question(text, session.written_plan.checked)
     edge = max(session.start, session.edge(session.last))
     limits = RunLimits(start=edge, end=session.last, tick=session.tick, ties=session.ties)
     is_uncertain = session.uncertain_input is not None
@@ -78,7 +78,7 @@ def explain_session(session: Session, text: str, time: int | str | None) -> Expl
         [] if is_uncertain else answer_spans(session, question), edge, edge > session.start,
         is_uncertain,
     )  # fmt: skip
-    return explain_window(session.plan, question, time, known, limits, session.times.text)
+    return explain_window(session.written_plan, question, time, known, limits, session.times.text)
 
 
 def explain_window(

@@ -96,6 +96,8 @@ class UncertainSession(Session):
         ids: str | None = None, future: int | None = None,
     ) -> None:  # fmt: skip
         self.chosen = chosen
+        self._written_plan = plan
+        plan = plan.over_uncertain
         self.uncertain = uncertain_relations(plan, chosen.uncertain)
         ties = ties_of(plan, ties, is_uncertain=True)
         super().__init__(
@@ -106,6 +108,11 @@ class UncertainSession(Session):
 
     def _working_memory(self) -> WorkingMemory:
         return self.layout.working_memory(has_chances=True)
+
+    @property
+    def written_plan(self) -> Plan:
+        """The plan of the rules as they are written; lists inside of them are no fluents."""
+        return self._written_plan
 
     @property
     def uncertain_input(self) -> UncertainInput:

@@ -17,6 +17,7 @@ from cernis.session.uncertain_session import UncertainFeed, UncertainSession
 from cernis.spark.batch.uncertain_stages import may_be_apart_on_streams
 from cernis.spark.streaming import bucket_progress
 from tests.agreement.test_exact_probabilities import EXACT
+from tests.agreement.test_measured_combinations import drawn as combined_and_measured
 from tests.agreement.test_random_uncertain_programs import DECLARED, EDGES, Drawn
 from tests.spark.batch.test_uncertain_stages import NAMES, SPREAD, doubted
 from tests.spark.keyed import PROGRAMS, stream
@@ -243,6 +244,21 @@ def test_what_a_credible_interval_demands_comes_after_its_records(
         assert as_changes(changes) == as_changes(session.take(batch))
         ends |= {row["end"] or 0 for row in changes if row["fluent"] == "both"}
     assert max(ends) > 50
+
+
+@pytest.mark.parametrize("seed", range(0, 8, 2))
+def test_lists_that_are_combined_and_measured_in_buckets(seed: int, tmp_path: Path) -> None:
+    random, (rules, _, _, text) = Random(f"measured {seed}"), combined_and_measured(seed)
+    likely = uncertain_settings(threshold=0.4, memory=random.choice((None, 3)))
+    own = stream_of(rules, tmp_path, random.choice((4, 8)), 3, buckets=3, start=0, likely=likely)
+    session = Process(own)
+    lines = sorted((line for line in text.splitlines() if line[:3] != "0::"), key=arrival)
+    told = Counter[Change]()
+    for batch in [*pieces(lines, random), ["$clock|30"]]:
+        changes = as_changes(own.take(batch))
+        assert changes == as_changes(session.take(batch)), f"seed {seed}: {batch}"
+        told += changes
+    assert {change[2] for change in told} <= {"a", "b", "c", "long"}
 
 
 def _id_of(line: str) -> str:

@@ -13,6 +13,7 @@ from cernis.check.reporter import near
 from cernis.errors import DataError
 from cernis.evaluate.probabilities.courses import Recognition
 from cernis.evaluate.probabilities.credible.durations import Durations
+from cernis.plan.measured_combinations import setting_names
 
 Setting = TypeVar("Setting")
 
@@ -150,6 +151,4 @@ def _durations(name: str, value: Any) -> Durations:
 
 
 def _named(settings: Mapping[str, Setting], relation: Relation) -> Setting | None:
-    return next(
-        (settings[name] for name in (str(relation), relation.name) if name in settings), None
-    )
+    return next((settings[name] for name in setting_names(relation) if name in settings), None)

@@ -18,13 +18,12 @@ from cernis.plan.logical import (
     Stratum,
     parts_of,
 )
+from cernis.plan.measured_combinations import POINTWISE
 from cernis.plan.pattern_steps import Occurrences, Step
 from cernis.plan.properties.pattern_needs import PatternNeeds, pattern_needs
 from cernis.plan.properties.routes import Routes
 from cernis.plan.properties.spoken_relations import SpokenRelations
 from cernis.syntax.tree import Variable
-
-_POINTWISE = frozenset({"union_all", "intersect_all", "relative_complement_all", "complement_all"})
 
 
 def is_by_chance(rule: object) -> bool:
@@ -136,7 +135,7 @@ def made_of_intervals(plan: Plan) -> frozenset[Relation]:
 
 def _is_pointwise(part: object) -> bool:
     if isinstance(part, Combine):
-        return part.operator in _POINTWISE
+        return part.operator in POINTWISE
     return not isinstance(part, Require)
 
 

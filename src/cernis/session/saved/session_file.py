@@ -114,7 +114,7 @@ def _restored(plan: Plan, tree: Tree) -> Session:
     session = _new_session(plan, tree)
     session.dated = tree["settings"].get("dated", False)
     session.epoch = tree["settings"].get("epoch", False)
-    now = plan.definition_digests
+    now = session.plan.definition_digests
     is_same = now == tree["definitions"]
     is_uncertain = isinstance(session, UncertainSession)
     check_state(tree["session"], session, is_uncertain, has_others=not is_same)

@@ -175,6 +175,7 @@ def _prepared(
     prepare_workers(source.session)
     cores, partitioned = cores_of(source.session), spreading.partitioned
     plan = plan_in_zone(plan, source.zone)
+    plan = plan if likely is None else plan.over_uncertain
     if spreading.partitions is None and source.is_small(cores) and not partitioned:
         job = job_of(plan, chosen, 1, likely=likely)
         job = replace(job, counter=_counter(source.session))

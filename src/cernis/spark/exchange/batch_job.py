@@ -164,6 +164,7 @@ def job_of(
     slices. With windows, a slice is the records of some queries; then there must be no domain that
     grows with the input, because a retraction may take back one of its members from long ago.
     """
+    plan = plan if likely is None else plan.over_uncertain
     loaded = Loaded(plan)
     if likely is not None:
         at_once = None

@@ -189,12 +189,13 @@ def _job(
 ) -> StreamJob:  # fmt: skip
     """The job of every micro-batch; a checkpoint that is another stream's is a DataError."""
     chosen = how.settings
+    evaluated = plan if how.likely is None else plan.over_uncertain
     claimed = folder.claim({
         "program": plan.fingerprint, "facts": fact_digests(plan.checked),
         "window": chosen.window, "step": chosen.step,
         "policy": how.policy, "start": chosen.start, "tick": chosen.tick, "ties": chosen.ties,
         "ids": source.ids or "", "epoch": chosen.epoch, "causes": how.causes,
-        "partitions": _buckets(plan, partitions, folder, frame, how),
+        "partitions": _buckets(evaluated, partitions, folder, frame, how),
         "uncertain": how.likely is not None and json.loads(json.dumps(asdict(how.likely))),
     })  # fmt: skip
     _see_whole(folder)
