@@ -1,20 +1,23 @@
 """Compares all ways to recognise from uncertain records on many random programs.
 
-    python -m tests.agreement.many_uncertain_programs [--programs 1000] [--seed 0]
+    python -m tests.agreement.many_uncertain_programs [--programs 1000] [--seed 0] [--spark 10]
 
 Each program is drawn with its seed: cyclic or not, with statically determined fluents, starts and
 ends, or exact probabilities. A run is compared with the reference, and with it a run in windows, a
 session that is saved and restored at each query, and the stages of a job on Spark, in several
-buckets. Prints the seeds of programs that differ, and exits with 1 if there are any.
+buckets. Of the first programs the job runs on Spark itself, if so many are asked for. Prints the
+seeds of programs that differ, and exits with 1 if there are any.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cernis
 from cernis.answers.uncertain_result import UncertainResult
@@ -22,6 +25,9 @@ from tests.agreement.test_exact_probabilities import EXACT, differences, exact_r
 from tests.agreement.test_random_uncertain_programs import DECLARED, EDGES, Drawn, courses
 from tests.spark.batch.test_uncertain_stages import in_text, job_for
 from tests.spark.batch.without_spark import run_job
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SAME = 1e-9
 
@@ -58,6 +64,29 @@ def disagreements(seed: int, folder: Path) -> list[str]:
     return wrong if is_same else [*wrong, "stages"]
 
 
+def _spark_session() -> SparkSession:
+    """A session of two cores, whose workers find the package in this tree."""
+    from cernis.spark.spark_session import session
+
+    root = Path(__file__).parents[2]
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(root / "src"), str(root)])
+    return session("local[2]", {"spark.sql.shuffle.partitions": "2", "spark.log.level": "OFF"})
+
+
+def _on_spark(seed: int, folder: Path, spark: SparkSession) -> bool:
+    """Does Spark give what a run in the process gives?"""
+    from cernis.spark import recognise_uncertain
+
+    drawn, head = drawn_program(seed)
+    program, file = cernis.load(head + drawn.rules), folder / f"{seed}.txt"
+    file.write_text(drawn.text())
+    found = recognise_uncertain(program, file, partitions=3, spark=spark).collect()
+    alone = program.run_uncertain(drawn.text())
+    told = (found.text(), found.probability_text())
+    return told == (alone.text(), alone.probability_text())
+
+
 def _is_as_expected(
     found: dict[str, dict[int, float]], expected: dict[str, dict[int, float]]
 ) -> bool:
@@ -85,12 +114,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--spark", type=int, default=0, help="so many of them on Spark, too")
     given = parser.parse_args()
+    spark = _spark_session() if given.spark else None
     found = 0
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(given.seed, given.seed + given.programs):
             wrong = disagreements(seed, Path(folder))
+            if spark is not None and seed < given.seed + given.spark:
+                wrong += [] if _on_spark(seed, Path(folder), spark) else ["Spark"]
             if wrong:
                 found += 1
                 sys.stdout.write(f"seed {seed}: {', '.join(wrong)} differ\n")
