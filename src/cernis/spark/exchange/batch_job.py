@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -109,9 +109,9 @@ class Job:
     here: Loaded | None = field(default=None, compare=False, repr=False)
     """The plan itself, in the process that has it; it does not travel."""
 
-    @property
+    @cached_property
     def loaded(self) -> Loaded:
-        """The plan, unpacked once in each process."""
+        """The plan, unpacked once in each process and looked up once in each task."""
         if self.here is not None:
             return self.here
         return _loaded(self.plan if isinstance(self.plan, tuple) else self.plan.value)
@@ -151,7 +151,7 @@ class Job:
             self.counter.add(records)
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "here": None}
+        return {each.name: self.__dict__[each.name] for each in fields(self)} | {"here": None}
 
 
 def job_of(
@@ -193,13 +193,22 @@ def plan_in_zone(plan: Plan, zone: str) -> Plan:
 
 
 def _packed(plan: Plan) -> tuple[bytes, int]:
-    if plan.checked.functions:
-        # Functions of a script or a notebook travel as what they are, not by name.
-        from pyspark import cloudpickle
+    """The plan as it travels."""
+    if not plan.checked.functions:
+        return _packed_once(plan)
+    # Functions of a script or a notebook travel as what they are by then, not by name.
+    from pyspark import cloudpickle
 
-        whole = cloudpickle.dumps(plan, protocol=5)  # type: ignore[no-untyped-call]
-    else:
-        whole = pickle.dumps(plan, protocol=5)
+    return _compressed(cloudpickle.dumps(plan, protocol=5))  # type: ignore[no-untyped-call]
+
+
+@lru_cache(maxsize=4)
+def _packed_once(plan: Plan) -> tuple[bytes, int]:
+    """With many facts, this takes as long as evaluating a million records."""
+    return _compressed(pickle.dumps(plan, protocol=5))
+
+
+def _compressed(whole: bytes) -> tuple[bytes, int]:
     return pa.compress(whole, "zstd", asbytes=True), len(whole)
 
 
