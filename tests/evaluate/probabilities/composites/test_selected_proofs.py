@@ -9,6 +9,7 @@ import pytest
 
 import cernis
 from cernis.errors import UnsupportedError
+from cernis.evaluate.probabilities.composites import selected_proofs
 from tests.agreement.test_random_uncertain_programs import problog_probability
 from tests.agreement.test_uncertain_patterns import Chances, compare, of_occurrences, of_result, run
 
@@ -61,12 +62,36 @@ def test_candidates_behind_many_others_are_not_looked_at() -> None:
     )
 
 
+@pytest.mark.parametrize("operator", ["seq", "and"])
+@pytest.mark.parametrize("seed", range(3))
+def test_states_have_the_probabilities_of_worlds(
+    seed: int, operator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where worlds are too many, those in which the same matches are left are one state."""
+    random = Random(f"{seed} {operator}")
+    lines = [
+        f"{random.choice(['0.5::', '0.3::', '0.9::', ''])}{random.choice('ab')}|{time}|{time}"
+        for time in range(1, 13)
+    ]
+    print(lines)
+    limit = random.choice(["", " within 4", " within 7"])
+    rules = f":- consumption(chronological). e <- a {operator} b{limit}."
+    exact = of_result(run(rules, "\n".join(lines)))
+    monkeypatch.setattr(selected_proofs, "MOST_WORLDS", 60)
+    compare(of_result(run(rules, "\n".join(lines))), exact)
+
+
 def test_too_many_worlds_of_what_is_used_up() -> None:
     lines = [f"0.5::{name}|{time}|{time}" for time in range(20) for name in "ab"]
     rules = ":- consumption(chronological). e <- a seq b"
-    with pytest.raises(UnsupportedError, match="policy `chronological`, 19 uncertain occ"):
-        run(f"{rules}.", "\n".join(lines))
-    assert of_result(run(f"{rules} within 1.", "\n".join(lines)))
+    found = of_result(run(f"{rules}.", "\n".join(lines)))
+    # Each b is served at most once.
+    for end in range(1, 20):
+        assert 0 < sum(p for (_, _, time), p in found.items() if time == end) < 0.5
+    some = "f(X) <- a and d(X). " + rules.replace("a seq b", "f(X) seq b")
+    lines += [f"0.5::d|{time}|{time}|x" for time in range(20)]
+    with pytest.raises(UnsupportedError, match="policy `chronological`, .* uncertain occ"):
+        run(f"{some}.", "\n".join(lines))
 
 
 def test_problog_agrees_on_policies() -> None:

@@ -17,7 +17,10 @@ from typing import Final
 import numpy as np
 
 from cernis.errors import UnsupportedError
-from cernis.evaluate.probabilities.composites.selected_proofs import NEGLIGIBLE
+from cernis.evaluate.probabilities.composites.selected_proofs import (
+    NEGLIGIBLE,
+    exclusive_literals,
+)
 from cernis.evaluate.probabilities.uncertain_facts import TRUE, Facts, conjunctions
 from cernis.evaluate.probabilities.worlds import Worlds
 from cernis.kernels.array_types import Booleans, Floats, Integers
@@ -239,7 +242,7 @@ def _by_convolution(windows: list[_Windows], chosen: Integers, facts: Facts, lit
         counts = np.flatnonzero(outcomes > NEGLIGIBLE)
         owners.append(np.full(len(counts), owner))
         results.append(counts + 1)
-        columns.append(_excluding(outcomes[counts], each.literals[owner], facts))
+        columns.append(exclusive_literals(outcomes[counts], int(each.literals[owner]), facts))
     added = {
         each.step.result: Column(np.concatenate(results)), literal: Column(np.concatenate(columns))
     }  # fmt: skip
@@ -260,15 +263,3 @@ def count_distribution(chances: Floats) -> Floats:
     for chance in chances.tolist():
         outcomes = np.append(outcomes * (1 - chance), 0.0) + np.append(0.0, outcomes * chance)
     return outcomes
-
-
-def _excluding(outcomes: Floats, literal: int, facts: Facts) -> Integers:
-    """Literals of outcomes that exclude each other, of a match that has one of them."""
-    left = np.cumsum(outcomes[::-1])[::-1]
-    choices = facts.add(np.minimum(outcomes / left, 1.0))
-    count = len(outcomes)
-    # Outcome k is that the first choice which is true is choice k.
-    table = np.where(np.tri(count, k=-1, dtype=np.bool_), choices ^ 1, TRUE)
-    table[np.arange(count), np.arange(count)] = choices
-    proofs = conjunctions([np.full(count, literal), *table.T], count)
-    return facts.any_of(np.arange(count), proofs, count)

@@ -4,14 +4,17 @@ In each possible world the policy selects among the matches of that world. Under
 is combined with another if no better one that fits is there: that is one literal for each pair.
 Under `chronological`, what is used up depends on all that came before. Only matches that may be
 combined with one another, directly or by way of others, can take something from one another. For
-each such set of matches the worlds are gone through, as far as the selection depends on them.
+each such set of matches the worlds are gone through, as far as the selection depends on them. If
+they are too many, worlds in which the same matches are left are carried on as one state. That gives
+the probability of each pair, and no formula.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -132,7 +135,8 @@ def selected_chronologically(pairs: FittingPairs, facts: Facts) -> Integers:
     rest = rest[stable_order(component[rest], count)]
     paths = _Paths()
     for rows in np.split(rest, np.flatnonzero(np.diff(component[rest])) + 1):
-        _go_through_worlds(rows, pairs, paths)
+        if not _go_through_worlds(rows, pairs, paths):
+            literals[rows] = _by_states(pairs.take(rows), facts)
     chosen_rows, proofs = paths.of_pairs()
     first = np.flatnonzero(np.r_[True, chosen_rows[1:] != chosen_rows[:-1]][: len(chosen_rows)])
     groups = np.cumsum(np.r_[False, chosen_rows[1:] != chosen_rows[:-1]][: len(chosen_rows)])
@@ -180,10 +184,10 @@ class _World:
         return _World(self.path, self.known, self.used.union(matches))
 
 
-def _go_through_worlds(rows: Integers, pairs: FittingPairs, paths: _Paths) -> None:
-    """Note the worlds in which pairs that compete with one another are selected."""
+def _go_through_worlds(rows: Integers, pairs: FittingPairs, paths: _Paths) -> bool:
+    """Note the worlds in which pairs that compete are selected; False if there are too many."""
     worlds = [_World()]
-    some = pairs.take(rows)
+    some, before = pairs.take(rows), len(paths.rows)
     columns = (some.triggers, some.others, some.trigger_literals, some.other_literals, some.fitting)
     for row, trigger, other, *literals in zip(
         rows.tolist(), *(column.tolist() for column in columns), strict=True
@@ -200,12 +204,9 @@ def _go_through_worlds(rows: Integers, pairs: FittingPairs, paths: _Paths) -> No
                 following.append(selecting.using(trigger, other))
         worlds = following
         if len(worlds) > MOST_WORLDS:
-            raise UnsupportedError(
-                f"under the policy `chronological`, {len(set(some.others.tolist()))} uncertain "
-                f"occurrences compete for {len(set(some.triggers.tolist()))} others, in more than "
-                f"{MOST_WORLDS:,} possible worlds; a shorter `within` lets fewer of them compete, "
-                "and the policy `recent` has no such limit"
-            )
+            del paths.rows[before:], paths.literals[before:]
+            return False
+    return True
 
 
 def _where_all(literals: list[int], world: _World, others: list[_World]) -> _World | None:
@@ -222,3 +223,102 @@ def _where_all(literals: list[int], world: _World, others: list[_World]) -> _Wor
             others.append(world)
             return None
     return world
+
+
+# -- states ----------------------------------------------------------------------------------
+
+
+_State: TypeAlias = tuple[frozenset[int], frozenset[int]]
+"""The matches that are used up or absent, and those that are known to be there and are left."""
+
+
+def _by_states(pairs: FittingPairs, facts: Facts) -> Integers:
+    """The literals of pairs that compete, from their probabilities; for each trigger exclusive."""
+    chance_of = _chances_of_matches(pairs, facts)
+    others, triggers = pairs.others.tolist(), pairs.triggers.tolist()
+    last = dict(zip([*triggers, *others], [*range(len(pairs)), *range(len(pairs))], strict=True))
+    for match, place in zip(triggers, range(len(pairs)), strict=True):
+        last[match] = max(last[match], place)
+    chances = np.zeros(len(pairs))
+    literals = np.empty(len(pairs), np.int64)
+    states: dict[_State, float] = {(frozenset(), frozenset()): 1.0}
+    for rows in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(pairs.triggers)) + 1):
+        trigger, first, end = triggers[rows[0]], int(rows[0]), int(rows[-1])
+        following: dict[_State, float] = {}
+        for (gone, there), weight in states.items():
+            for state, part, row in _outcomes(
+                trigger, others[first : end + 1], gone, there, chance_of
+            ):  # fmt: skip
+                if row >= 0:
+                    chances[first + row] += weight * part
+                kept = tuple(frozenset(m for m in each if last[m] > end) for each in state)
+                key = (kept[0], kept[1])
+                following[key] = following.get(key, 0.0) + weight * part
+        states = following
+        if len(states) > MOST_WORLDS:
+            raise _too_many(pairs)
+        outcomes = chances[rows] / chance_of[trigger] if chance_of[trigger] > 0 else chances[rows]
+        literals[rows] = exclusive_literals(outcomes, int(pairs.trigger_literals[first]), facts)
+    return literals
+
+
+def _outcomes(
+    trigger: int, others: list[int], gone: frozenset[int], there: frozenset[int],
+    chance_of: Mapping[int, float],
+) -> Iterator[tuple[_State, float, int]]:  # fmt: skip
+    """The states after a trigger, their probabilities, and which of the others it takes, or -1."""
+    if trigger in gone:
+        yield (gone, there), 1.0, -1
+        return
+    weight = 1.0
+    if trigger not in there:
+        weight = chance_of[trigger]
+        yield (gone | {trigger}, there), 1 - weight, -1
+    for place, other in enumerate(others):
+        if other in gone:
+            continue
+        chance = 1.0 if other in there else chance_of[other]
+        if chance > 0:
+            yield (gone | {trigger, other}, there - {trigger, other}), weight * chance, place
+        gone, weight = gone | {other}, weight * (1 - chance)
+        if weight <= 0:
+            return
+    yield (gone, there | {trigger}), weight, -1
+
+
+def _chances_of_matches(pairs: FittingPairs, facts: Facts) -> dict[int, float]:
+    """The probability of each match, if all are single facts and fit in any case."""
+    matches = np.concatenate([pairs.triggers, pairs.others])
+    literals = np.concatenate([pairs.trigger_literals, pairs.other_literals])
+    first = np.unique(matches, return_index=True)[1]
+    matches, literals = matches[first], literals[first]
+    chances = facts.chances[literals >> 1]
+    chances = np.where(literals & 1, 1 - chances, chances)
+    nodes = literals[literals != TRUE] >> 1
+    is_plain = not np.isnan(chances).any() and len(np.unique(nodes)) == len(nodes)
+    if not is_plain or (pairs.fitting != TRUE).any():
+        raise _too_many(pairs)
+    return dict(zip(matches.tolist(), chances.tolist(), strict=True))
+
+
+def exclusive_literals(outcomes: Floats, literal: int, facts: Facts) -> Integers:
+    """Literals of outcomes that exclude each other and need a literal to be true.
+
+    Their probabilities are those if it is true, and add up to at most 1. Facts are added for them.
+    """
+    count = len(outcomes)
+    left = 1.0 - np.append(0.0, np.cumsum(outcomes)[:-1])
+    choices = facts.add(np.minimum(outcomes / np.maximum(left, NEGLIGIBLE), 1.0))
+    # Outcome k is that the first choice which is true is choice k.
+    table = np.where(np.tri(count, k=-1, dtype=np.bool_), choices ^ 1, TRUE)
+    table[np.arange(count), np.arange(count)] = choices
+    return all_of([np.full(count, literal), *table.T], facts)
+
+
+def _too_many(pairs: FittingPairs) -> UnsupportedError:
+    others, triggers = len(set(pairs.others.tolist())), len(set(pairs.triggers.tolist()))
+    return UnsupportedError(
+        f"under the policy `chronological`, {others} uncertain occurrences compete for {triggers} "
+        f"others, in more than {MOST_WORLDS:,} possible worlds; a shorter `within` lets fewer of "
+        "them compete, and the policy `recent` has no such limit"
+    )
