@@ -1,7 +1,7 @@
 """Sessions over the stream of an application: from what has changed, and from scratch.
 
     python benchmarks/incremental.py [--events 2000000] [--entities 5000] [--application fleet]
-                                     [--grid] [--late-event] [--one-key]
+                                     [--grid] [--late-event] [--one-key] [--small]
 
 Windows of 1 to 16 steps, of which the longest holds that many events; 0 to 80 % of the events are
 late by a gamma-distributed time (shape 2, scale 2 steps). Prints, for each cell, processor time of
@@ -10,7 +10,8 @@ does it, and how many times faster that is: it walks what fits lanes (maritime, 
 evaluates other programs for the keys that have news (surveillance, voting). With --late-event: one
 late event into windows of a tenth, once and ten times the size, and queries of about 1,000 events
 into a window of 16,000, the median of many. With --one-key: queries before which one record is
-taken back, and none.
+taken back, and none. With --small: only queries of about 1,000 events into a window of 16,000, and
+into one that is as long as a step.
 """
 
 from __future__ import annotations
@@ -158,24 +159,28 @@ def late_event(events: int, vessels: int) -> None:
         print(
             f"one late event, {len(session):,} in the window: {one:.2f} ms, {without:.2f} without"
         )
-    small_queries(vessels)
+    small_queries(vessels, [("from scratch", False, 16), ("session", None, 16)])
 
 
-def small_queries(vessels: int) -> None:
-    """Queries of about 1,000 events each, into a window of 16 times as many."""
+def small_queries(vessels: int, ways: list[tuple[str, bool | None, int]]) -> None:
+    """Queries of about 1,000 events each: ways to evaluate, into windows of so many steps."""
     plan = plan_of("maritime", vessels)
     given = stream("maritime", 16_000, vessels, 16, 0.0, 2 * SMALL)
     new = sum(len(table) for batch in given.batches[-SMALL:] for table in batch.values())
-    for way, incremental in (("from scratch", False), ("session", None)):
-        session = Session(plan, given.step * 16, given.step, 0, incremental=incremental)
-        taken = []
+    for way, incremental, steps in ways:
+        session = Session(plan, given.step * steps, given.step, 0, incremental=incremental)
+        taken, admitting = [], []
         for query, batch in zip(given.queries, given.batches, strict=True):
             begun = time.process_time()
             session.insert(batch)
+            admitting.append(time.process_time() - begun)
             session.query(query)
             taken.append(time.process_time() - begun)
-        median = float(np.median(taken[-SMALL:])) * 1e3
-        print(f"{new // SMALL} new, {len(session):,} in the window, {way}: {median:.2f} ms a query")
+        median, inserted = (float(np.median(own[-SMALL:])) * 1e3 for own in (taken, admitting))
+        print(
+            f"{new // SMALL} new, {len(session):,} in the window, {way}: {median:.2f} ms a query "
+            f"with its feed, {inserted:.2f} of it to insert"
+        )
 
 
 def one_key(application: str, events: int, entities: int) -> None:
@@ -211,8 +216,12 @@ def main() -> None:
     arguments.add_argument("--grid", action="store_true")
     arguments.add_argument("--late-event", action="store_true")
     arguments.add_argument("--one-key", action="store_true")
+    arguments.add_argument("--small", action="store_true")
     given = arguments.parse_args()
     cernis.keep_freed_memory()
+    if given.small:
+        small_queries(given.entities, [("session", None, 16), ("session", None, 1)])
+        return
     print(f"a sort of {given.events:,} keys takes {sort_time(given.events) * 1e3:.1f} ms")
     lates, steps = [0.0, 0.05, 0.4], [16]
     if given.grid:
