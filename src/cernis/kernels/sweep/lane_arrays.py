@@ -44,6 +44,7 @@ rows of the key were walked, what they allow now, and what it is to begin with, 
 IS_NEW, IS_CHANGED, IS_BEGUN_AGAIN, HAS_CONFLICTS = 1, 2, 4, 8
 """Marks of keys: nothing of it has been told; what groundings allow has changed, or what holds
 initially; there may be conflicts among its rows. Without the last mark there are none."""
+OTHER_MARKS = IS_NEW | IS_CHANGED | IS_BEGUN_AGAIN
 
 IS_COME, IS_GONE, IS_SIGNAL = 0, 128, 64
 """An output row begins with a bit plus these: an interval or a signal has come, or has gone."""

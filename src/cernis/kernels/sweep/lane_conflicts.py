@@ -11,6 +11,7 @@ from cernis.kernels.sweep.lane_arrays import (
     LANE_MACHINE,
     LOG_KINDS,
     LOG_ROWS,
+    OTHER_MARKS,
     KeyLog,
     LaneMachine,
     kind_words,
@@ -49,7 +50,7 @@ def _count_conflicts(machine: LaneMachine, log: KeyLog, base: int, edge: int) ->
             if np.int64(time) + base > edge:
                 count += np.int64((memo[line + KEY] & _LOWER) >> _SHIFT)
         if count == 0:
-            log.marks[key] &= ~HAS_CONFLICTS
+            log.marks[key] &= OTHER_MARKS
         total += count
     return total
 
