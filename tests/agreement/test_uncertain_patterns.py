@@ -206,6 +206,26 @@ def test_as_the_sum_over_worlds(seed: int, consumption: bool) -> None:
     compare(of_result(run(rules, text)), by_worlds(rules, text))
 
 
+def drawn_of_all_kinds(random: Random) -> str:
+    """Patterns with aggregates and recursion, where these are defined over uncertain records."""
+    while True:
+        rules = [rule for rule in Drawing(random).rules() if "consumption" not in rule]
+        rules = random.choice([rules, with_preference(rules, random)])
+        stages = cernis.load("\n".join(rules)).plan.stages
+        strata = [stratum for stage in stages for stratum in stage.strata if stratum.immediate]
+        if all(stratum.recursion is None or stratum.recursion.grows for stratum in strata):
+            return "\n".join(rules)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_patterns_of_all_kinds_are_as_the_sum_over_worlds(seed: int) -> None:
+    random = Random(2000 + seed)
+    rules = drawn_of_all_kinds(random)
+    text = drawn_records(random, 7) + "".join(DOUBTED.splitlines(True)[:2])
+    print(f"seed {seed}\n{rules}\n{text}")
+    compare(of_result(run(rules, text)), by_worlds(rules, text))
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_as_the_reference(seed: int) -> None:
     random = Random(1000 + seed)

@@ -148,3 +148,46 @@ def test_patterns_and_delayed_effects(windows: tuple[int | None, int | None]) ->
     expected = sorted(whole.occurrences.to_pylist(), key=str)
     assert sorted(result.occurrences.to_pylist(), key=str) == expected
     assert expected
+
+
+SELECTING = """
+:- consumption(near/1, recent).
+:- consumption(turn/1, chronological).
+initiatedAt(on(X)=true, T) :- happensAt(up(X), T).
+terminatedAt(on(X)=true, T) :- happensAt(down(X), T).
+near(X) <- up(X) seq down(X) within 9.
+turn(X) <- up(X) seq down(X) within 6.
+burst(X, 1) <- up(X).
+burst(X, N + 1) <- burst(X, N) seq up(X) within 8.
+busy(X, N) <- up(X) where N = count(X, past(7)), N > 1.
+calm(X) <- down(X) during on(X)=true.
+initiatedAt(alarm(X)=true, T) :- happensAt(busy(X, _), T), happensAt(burst(X, 3), T).
+"""
+"""Patterns of all kinds: policies, a recursion, an aggregate, intervals of a fluent."""
+
+
+def lines_for_patterns(random: Random, last: int) -> list[str]:
+    """Records of three entities, by arrival; some come late."""
+    lines = [
+        f"0.{random.randint(3, 9)}::{random.choice(('up', 'up', 'down'))}"
+        f"|{time + random.choice((0, 0, 3))}|{time}|{entity}"
+        for time in range(1, last) for entity in "abc" if random.random() < 0.3
+    ]  # fmt: skip
+    return sorted(lines, key=lambda line: int(line.split("|")[1]))
+
+
+@pytest.mark.parametrize("windows", [(None, None), (12, 4)])
+def test_occurrences_of_patterns_in_buckets(windows: tuple[int | None, int | None]) -> None:
+    program, (window, step) = cernis.load(SELECTING), windows
+    lines = lines_for_patterns(Random(9), 40)
+    whole = program.run_uncertain("\n".join(lines), window=window, step=step)
+    job = job_for(program, lines, 3, settings=settings(window, step))
+    outcome = run_job(job, lines)
+    result = UncertainResult(outcome.answer, program.checked.catalogue, outcome.summary)
+    found, expected = (
+        sorted(str({**row, "probability": round(row["probability"], 9)}) for row in rows)
+        for rows in (result.occurrences.to_pylist(), whole.occurrences.to_pylist())
+    )
+    assert found == expected
+    assert len({row["event"] for row in whole.occurrences.to_pylist()}) >= 4
+    assert result.probability_text() == whole.probability_text()

@@ -19,7 +19,13 @@ from cernis.spark.streaming import bucket_progress
 from tests.agreement.test_exact_probabilities import EXACT
 from tests.agreement.test_measured_combinations import drawn as combined_and_measured
 from tests.agreement.test_random_uncertain_programs import DECLARED, EDGES, Drawn
-from tests.spark.batch.test_uncertain_stages import NAMES, SPREAD, doubted
+from tests.spark.batch.test_uncertain_stages import (
+    NAMES,
+    SELECTING,
+    SPREAD,
+    doubted,
+    lines_for_patterns,
+)
 from tests.spark.keyed import PROGRAMS, stream
 from tests.spark.streaming.local_stream import LocalStream, stream_of
 from tests.spark.streaming.test_live_buckets import Workers
@@ -337,3 +343,18 @@ def _feed(
 def _of(rows: list[Any], entity: str) -> Counter[Change]:
     name = entity.strip("'")
     return as_changes([row for row in rows if numeral(row["args"][0]) == numeral(name)])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_occurrences_of_patterns_are_in_the_feed(seed: int, tmp_path: Path) -> None:
+    random = Random(f"uncertain patterns {seed}")
+    own = stream_of(
+        SELECTING, tmp_path, 12, 4, buckets=3, lateness=random.choice((0, 3)), start=0,
+        tries=Workers(random), likely=uncertain_settings(),
+    )  # fmt: skip
+    session, told = Process(own), Counter[str]()
+    for batch in [*pieces(lines_for_patterns(random, 40), random), ["$clock|60"]]:
+        changes = as_changes(own.take(batch))
+        assert changes == as_changes(session.take(batch))
+        told.update(change[2] for change in changes)
+    assert {"near", "turn", "burst", "busy", "calm"} <= told.keys()
