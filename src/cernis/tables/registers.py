@@ -13,6 +13,10 @@ _HALF = 31
 """Bits for each of two numbers in one."""
 
 
+_FEW = 16
+"""Where there are so many times as many known numbers as new ones, these are sorted."""
+
+
 class Register:
     """Numbers the combinations of codes that are entered; a single code is its own number.
 
@@ -41,10 +45,19 @@ class Register:
         is_known = self._is_known[numbers]
         if is_known.all():
             return numbers, numbers[:0]
-        new = np.unique(numbers[~is_known])
-        self._is_known[new] = True
+        new = self._noted(numbers[~is_known])
         self.count += len(new)
         return numbers, new
+
+    def _noted(self, fresh: Integers) -> Integers:
+        """Numbers that were not known, each once, in order: many are marked, few are sorted."""
+        if len(fresh) * _FEW < len(self._is_known):
+            new = np.unique(fresh)
+            self._is_known[new] = True
+            return new
+        before = self._is_known.copy()
+        self._is_known[fresh] = True
+        return np.flatnonzero(self._is_known != before)
 
     def find(self, columns: list[Array], length: int) -> Integers:
         """The number of each combination; -1 for one that was never entered."""

@@ -17,7 +17,12 @@ from cernis.check.model import Relation
 from cernis.evaluate.sweep.key_numbers import KeyMap, KeyNumbers
 from cernis.evaluate.sweep.lane_state import BitPoints, LaneChanges
 from cernis.kernels.array_types import Array, Booleans, Integers, Matrix, Words
+from cernis.kernels.order import order_by
+from cernis.kernels.sweep.gates.open_gates import open_masks
 from cernis.plan.sweep.lanes import Lane
+
+_FEWER_KEYS = 4
+"""Keys are searched if there are more of them for each point that is asked for."""
 
 
 class GatingLane(Protocol):
@@ -77,7 +82,10 @@ def places_of(
 
 def sorted_points(keys: Integers, times: Integers) -> Integers:
     """The order of points by key and time."""
-    return np.asarray(np.lexsort((times, keys)), np.int64)
+    is_after = (keys[1:] > keys[:-1]) | ((keys[1:] == keys[:-1]) & (times[1:] >= times[:-1]))
+    if is_after.all():
+        return np.arange(len(keys))
+    return order_by(keys, times)
 
 
 class OpenGates:
@@ -90,15 +98,24 @@ class OpenGates:
     def at_points(self, keys: Integers, times: Integers) -> Words:
         """What is let pass at some points."""
         masks = np.zeros(len(keys), np.uint64)
-        if len(self.keys):
-            places = places_of(self.keys, self.times, keys, times, is_after=False)
-            inside = np.minimum(places, len(self.keys) - 1)
-            is_same = (self.keys[inside] == keys) & (self.times[inside] == times)
-            masks[is_same] = self.masks[inside[is_same]]
+        if len(self.keys) and len(keys):
+            open_masks(self.keys, self.times, self.masks, keys, times, self._firsts(keys), masks)
         return masks
+
+    def _firsts(self, keys: Integers) -> Integers:
+        """Where each key begins, if so many points are asked for that this is worth knowing."""
+        count = int(max(keys.max(), self.keys[-1])) + 1
+        if len(keys) * _FEWER_KEYS < count:
+            return np.empty(0, np.int64)
+        firsts = np.zeros(count + 1, np.int64)
+        np.cumsum(np.bincount(self.keys, minlength=count), out=firsts[1:])
+        return firsts
 
     def change(self, keys: Integers, times: Integers, flipped: Words) -> None:
         """Open what is closed and close what is open, at points that are in order and differ."""
+        if not len(self.keys):
+            self.keys, self.times, self.masks = keys, times, flipped.copy()
+            return
         places = places_of(self.keys, self.times, keys, times, is_after=False)
         is_known = np.zeros(len(keys), np.bool_)
         inside = np.flatnonzero(places < len(self.keys))
@@ -160,6 +177,8 @@ class GatedRecords:
         ]
         self._open = OpenGates()
         self._rows: GatedRows | None = None
+        self._unsorted: list[GatedRows] = []
+        """Further rows, which are put in their places when they are asked for."""
         self._added: list[GatedRows] = []
         self._removed: list[GatedRows] = []
 
@@ -175,8 +194,9 @@ class GatedRecords:
 
     def changes(self, edge: int) -> Iterator[RecordChange]:
         """What counts now and did not, or did and does not, now that the other lanes are walked."""
-        self._forget(edge)
         flips = self._flips()
+        self._put_unsorted()
+        self._forget(edge)
         for rows in self._removed:
             yield self._change(rows, self._open_at(rows), is_gone=True)
             self._take_out(rows)
@@ -191,7 +211,7 @@ class GatedRecords:
             yield self._change(changed, after[differs], is_gone=False)
         for rows in self._added:
             yield self._change(rows, self._open_at(rows), is_gone=False)
-            self._put_in(rows)
+            self._unsorted.append(rows)
         self._added, self._removed = [], []
 
     def _change(self, rows: GatedRows, passed: Words, is_gone: bool) -> RecordChange:
@@ -222,6 +242,12 @@ class GatedRecords:
         self._open.forget(edge)
         if self._rows is not None and len(self._rows.times) and self._rows.times.min() <= edge:
             self._rows = self._rows.take(self._rows.times > edge)
+
+    def _put_unsorted(self) -> None:
+        if self._unsorted:
+            columns = zip(*self._unsorted, strict=True)
+            self._unsorted = []
+            self._put_in(GatedRows(*map(np.concatenate, columns)))
 
     def _put_in(self, rows: GatedRows) -> None:
         """Keep records that gates may let pass."""

@@ -23,7 +23,6 @@ from cernis.evaluate.sweep.lane_storage import (
 )
 from cernis.kernels.array_types import Array, Booleans, Floats, Integers, Matrix, Tags, Words
 from cernis.kernels.sweep import (
-    holding_counts,
     keyed_log,
     lane_arms,
     lane_arrays,
@@ -31,6 +30,7 @@ from cernis.kernels.sweep import (
     lane_edges,
     lane_walk,
 )
+from cernis.kernels.sweep.gates.holding_counts import HOLDING_COUNTS
 from cernis.kernels.sweep.key_calendar import NEVER, due_keys, set_dues
 from cernis.kernels.sweep.lane_arrays import HAS_CONFLICTS, KeyChanges
 from cernis.kernels.sweep.lane_rows import COME, GONE
@@ -421,7 +421,7 @@ class LaneState(LaneStorage):
         """
         counts = np.zeros((len(groups), len(masks)), np.int64)
         base = self.start if self._base is None else self._base
-        counting = holding_counts.HOLDING_COUNTS[self._kind]
+        counting = HOLDING_COUNTS[self._kind]
         log = self._log(self.key_count)
         counting(self._machine, log, base, groups, times, *chains, masks, counts)
         return counts

@@ -45,7 +45,7 @@ from cernis.plan.sweep.rule_bodies import (
 )
 from cernis.plan.sweep.unfit import NotSweptError
 from cernis.plan.sweep.unrolled import Instance
-from cernis.source import Span
+from cernis.source import NOWHERE, Span
 from cernis.syntax.tree import Term, Variable
 
 if TYPE_CHECKING:
@@ -78,6 +78,10 @@ class _Draft:
     rules: list[RulePlan] = field(default_factory=list)
     gates: dict[int, list[Definition]] = field(default_factory=dict)
     """By number of a part: the gates that are to be added to it."""
+    known_gates: dict[tuple[int, tuple[str, ...], ConjunctiveBody], Relation] = field(
+        default_factory=dict
+    )
+    """By number of a part, its key and what is met there: the gate that says so."""
     carriers: dict[int, Keys] = field(default_factory=dict)
     """By number of a part: the keys of that part in the records that open gates."""
 
@@ -358,7 +362,7 @@ class _GatedSearch:
         gate = self._new_gate(number, key_names, split.sender, draft)
         relation, members = gate, None
         if split.members:
-            relation = gate_event(self._gate_count, len(key_names) + len(split.members))
+            relation = Relation(gate.name, len(key_names) + len(split.members))
             places = tuple(range(len(key_names), relation.arity))
             members = HeadMembers(
                 relation, places, split.members, key_names, split.member_steps
@@ -408,12 +412,16 @@ class _GatedSearch:
     def _new_gate(
         self, number: int, key_names: tuple[str, ...], body: ConjunctiveBody, draft: _Draft
     ) -> Relation:
-        """Have a part send an event where a body is met."""
+        """Have a part send an event where a body is met; one for bodies that are the same."""
+        same = draft.known_gates.get((number, key_names, _without_spans(body)))
+        if same is not None:
+            return same
         self._gate_count += 1
         gate = gate_event(self._gate_count, len(key_names))
         head = Event(gate, tuple(map(Variable, key_names)), body.span)
         rule = self._new_rule(PointRule("event", head, (), (), body.span), [body])
         draft.gates.setdefault(number, []).append(Definition(gate, "event", (), (rule,)))
+        draft.known_gates[number, key_names, _without_spans(body)] = gate
         return gate
 
     def _part_of(self, outside: list[AskedLiteral], span: Span) -> tuple[int, PlannedStage]:
@@ -446,6 +454,12 @@ def _check_apart(
     of_conditions = {name for step in body.conditions for name in names_asked(step)}
     if asked & (others | of_conditions):
         raise NotSweptError("compares a record with what holds of another key", body.span)
+
+
+def _without_spans(body: ConjunctiveBody) -> ConjunctiveBody:
+    """A body that is equal to those that say the same elsewhere."""
+    literals = tuple(replace(literal, span=NOWHERE) for literal in body.literals)
+    return replace(body, literals=literals, span=NOWHERE)
 
 
 def _head_with(head: Pair | Event, values: dict[str, Term]) -> Pair | Event:

@@ -10,6 +10,7 @@ import numpy as np
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.lane_state import LaneChanges, LaneState
 from cernis.kernels.array_types import Integers, Matrix, Words
+from cernis.kernels.sweep.gates.holding_counts import link_keys
 from cernis.plan.sweep.lanes import Lane
 
 
@@ -40,28 +41,22 @@ class CountedKeys:
     def update(self) -> None:
         """Put new keys into their groups."""
         known, count = len(self._group_of), self._lane.of_keys.count
-        if known == count:
-            return
-        new = np.arange(known, count)
-        columns = self._lane.of_keys.columns(new)
-        of_new = self._groups.enter([columns[place] for place in self._places], len(new))
-        self._group_of = np.concatenate([self._group_of, of_new])
+        if known < count:
+            new = np.arange(known, count)
+            columns = self._lane.of_keys.columns(new)
+            of_new = self._groups.enter([columns[place] for place in self._places], len(new))
+            self._group_of = np.concatenate([self._group_of, of_new])
+            self._make_room()
+            if count > len(self._nexts):
+                more = np.empty(2 * count - len(self._nexts), np.int64)
+                self._nexts = np.concatenate([self._nexts, more])
+            link_keys(of_new, known, self._heads, self._nexts)
+
+    def _make_room(self) -> None:
+        """Groups that have no keys have no first one."""
         if self._groups.count > len(self._heads):
             more = np.full(2 * self._groups.count - len(self._heads), -1, np.int64)
             self._heads = np.concatenate([self._heads, more])
-        order = np.argsort(of_new, kind="stable")
-        sorted_groups, sorted_keys = of_new[order], new[order]
-        is_last = np.ones(len(new), np.bool_)
-        is_last[:-1] = sorted_groups[1:] != sorted_groups[:-1]
-        is_first = np.ones(len(new), np.bool_)
-        is_first[1:] = is_last[:-1]
-        nexts = np.empty(len(new), np.int64)
-        nexts[:-1] = sorted_keys[1:]
-        nexts[is_last] = self._heads[sorted_groups[is_last]]
-        self._heads[sorted_groups[is_first]] = sorted_keys[is_first]
-        in_order = np.empty(len(new), np.int64)
-        in_order[order] = nexts
-        self._nexts = np.concatenate([self._nexts, in_order])
 
     def changed(self) -> Integers:
         """The groups of keys whose intervals the last query has changed."""
@@ -74,7 +69,5 @@ class CountedKeys:
 
     def counts(self, groups: Integers, times: Integers, masks: Words) -> Matrix:
         """For each point of a group, and for each mask: how many bits of it are held."""
-        if self._groups.count > len(self._heads):
-            more = np.full(2 * self._groups.count - len(self._heads), -1, np.int64)
-            self._heads = np.concatenate([self._heads, more])
+        self._make_room()
         return self._lane.walk.holding_counts(groups, times, (self._heads, self._nexts), masks)

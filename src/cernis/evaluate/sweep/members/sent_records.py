@@ -227,35 +227,45 @@ class _PointCounts:
         groups = KeyNumbers(sender.of_keys.domains)
         self._group_of = KeyMap(sender.of_keys, groups)
         pairs = dict.fromkeys(counted_pair(step) for test in tests for step in test.counted)
-        self._counted: dict[Pair, tuple[CountedKeys, np.uint64]] = {}
+        self._counted: dict[tuple[int, ...], _CountedLane] = {}
         for pair in pairs:
-            lane = next(each for each in earlier if pair.relation in each.lane.definitions)
+            number = next(at for at, each in enumerate(earlier)
+                          if pair.relation in each.lane.definitions)  # fmt: skip
+            lane = earlier[number]
             args = [pair.args[place] for place in lane.lane.positions(pair.relation)]
             places = [args.index(Variable(name)) for name in sent.key_names]
-            keys = CountedKeys(lane, places, groups)
-            self._counted[pair] = keys, _mask_of(lane.lane, pair)
+            known = self._counted.setdefault(
+                (number, *places), _CountedLane(CountedKeys(lane, places, groups), {})
+            )
+            known.masks[pair] = _mask_of(lane.lane, pair)
 
     def update(self) -> None:
         """Take note of keys that are new."""
-        for keys, _ in self._counted.values():
-            keys.update()
+        for counted in self._counted.values():
+            counted.keys.update()
 
     def affected(self, points: Integers) -> Integers:
         """The points at which a count may have changed."""
         if not self._counted or not len(points):
             return np.empty(0, np.int64)
-        changed = np.concatenate([keys.changed() for keys, _ in self._counted.values()])
+        changed = np.concatenate([counted.keys.changed() for counted in self._counted.values()])
         return np.flatnonzero(np.isin(self._group_of(points), changed))
 
     def counts(self, numbers: Integers, times: Integers) -> dict[Pair, Integers]:
         """The counts at points, by what is counted."""
-        if not self._counted:
-            return {}
-        groups = self._group_of(numbers)
-        return {
-            pair: keys.counts(groups, times, np.array([mask]))[:, 0].copy()
-            for pair, (keys, mask) in self._counted.items()
-        }
+        counts: dict[Pair, Integers] = {}
+        for counted in self._counted.values():
+            masks = np.array(list(counted.masks.values()), np.uint64)
+            columns = counted.keys.counts(self._group_of(numbers), times, masks).T
+            counts |= zip(counted.masks, map(np.ascontiguousarray, columns), strict=True)
+        return counts
+
+
+class _CountedLane(NamedTuple):
+    """The keys of a lane by group, and the bits that are counted, by pair."""
+
+    keys: CountedKeys
+    masks: dict[Pair, np.uint64]
 
 
 def _mask_of(lane: Lane, pair: Pair) -> np.uint64:

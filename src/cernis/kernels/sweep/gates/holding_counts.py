@@ -27,6 +27,15 @@ POINTS = (18,)
 """The field with the groups of points, where the kernel is called with a machine and a log."""
 
 
+@kernel("integers integer writable-integers writable-integers", "nothing", counted=(0,))
+def link_keys(groups: Integers, first: int, heads: Integers, nexts: Integers) -> None:
+    """Put keys, numbered from `first` on, before the others of their groups."""
+    for row in range(np.uint64(len(groups))):
+        key, group = np.uint64(first) + row, np.uint64(groups[row])
+        nexts[key] = heads[group]
+        heads[group] = np.int64(key)
+
+
 @part
 def _word_before(log: KeyLog, state_words: Words, key: Word, moment: Time, base: Time) -> Word:
     """The state word of a key after its last row before a time; the log has no rows up to base."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cernis.kernels.sweep.holding_counts import POINTS
+from cernis.kernels.sweep.gates.holding_counts import POINTS
 from cernis.kernels.sweep.lane_arrays import KeyLog, LaneMachine
 from tests.evaluate.sweep.test_lane_state import OFF, ON, change, lane
 
