@@ -1,4 +1,7 @@
-"""Random programs with long ticks; `python -m tests.fuzz.ticks_and_inputs` compares many more."""
+"""A part of the random programs with long ticks and fluents of the input.
+
+`python -m tests.fuzz.ticks_and_inputs` compares as many as one likes.
+"""
 
 import warnings
 
@@ -8,7 +11,7 @@ from cernis.errors import InputWarning
 from tests.fuzz.ticks_and_inputs import check_seed
 
 
-@pytest.mark.parametrize("seed", [3, 7, 11, 27, 139, 391])
+@pytest.mark.parametrize("seed", [1, 2, 9, 10, 12, 36, 53, 139, 391])
 def test_ways_agree(seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InputWarning)

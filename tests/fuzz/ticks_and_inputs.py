@@ -24,7 +24,12 @@ from tests.evaluate.sweep.test_sweep_then_columns import answers
 from tests.fuzz.open_values import check_session, late_records
 from tests.plan.sweep.lane_programs import KEYS, LaneAuthor
 
+_UNION = """holdsFor(m(X)=u, I) :-
+    holdsFor(q(X)=u, A), holdsFor(g(X)=v, B), holdsFor(h(X, red)=u, C), union_all([A, B, C], I)."""
 _EFFECT = re.compile(r"^(f[it]\(.*), (\d+)\)", re.MULTILINE)
+_OPEN_VALUE = re.compile(r"\b([ghq]\(X(?:, \w+)?\))=[V_]")
+_OPEN_COLOUR = re.compile(r"\bh\(X, (?:K|_)\)")
+_CHANGED = re.compile(r"(?:initiatedAt|terminatedAt)\(([ghqm]\(.*?\))(=\w+), T\)")
 _LEAST = re.compile(r"least\((\d)\)\.")
 
 
@@ -39,12 +44,16 @@ class InputAuthor(LaneAuthor):
 
     def program(self) -> str:
         """The text of a program."""
-        inputs = [("g(X)", "g"), ("h(X, {k})", "h")] if self.has_input else []
+        inputs = [("g(X)", "g"), ("h(X, {k})", "h"), ("q(X)", "q")] if self.has_input else []
+        if inputs and self.random.random() < 0.6:
+            self.clauses.append(_UNION)
+            inputs.append(("m(X)", "m"))
         self.fluents += inputs
         text = super().program()
         text = _EFFECT.sub(lambda each: f"{each[1]}, {int(each[2]) * self.tick})", text)
         text = _LEAST.sub(lambda each: f"least({int(each[1]) * self.tick}).", text)
-        text += "".join(f":- fluent({name}=_).\n" for name in ("g(_)", "h(_, _)") if inputs)
+        if inputs:
+            text += ":- fluent(g(_)=_).\n:- fluent(h(_, _)=_).\npoints(q(_)=_).\n"
         return f":- tick({self.tick}).\n{text}"
 
     def stream(self) -> list[str]:
@@ -55,23 +64,62 @@ class InputAuthor(LaneAuthor):
             lines.append("|".join([name, *[str(self._time(int(time)))] * 2, *others]))
         if self.has_input:
             lines += [self._interval() for _ in range(self.random.randint(0, 14))]
+        if self.has_input and self.random.random() < 0.6:
+            lines += [line for _ in range(self.random.randint(1, 6)) for line in self._points()]
         return sorted(lines, key=lambda line: int(line.split("|")[1]))
+
+    # -- what rules ask of input ------------------------------------------------------------
+
+    def _pair(self, head: str) -> str:
+        """A pair; one of the input mostly has constants."""
+        pair = super()._pair(head)
+        return self._about_input(pair) if self._may_be_open() else pair
+
+    def _condition(self, reads: list[tuple[str, str]], known: set[str]) -> str:
+        condition = super()._condition(reads, known)
+        return self._about_input(condition) if self._may_be_open() else condition
+
+    def _trigger(self, known: set[str]) -> str:
+        """A trigger; what initiates input is mostly not asked, as only columns say that."""
+        trigger = super()._trigger(known)
+        return (
+            _CHANGED.sub(r"happensAt(start(\1\2), T)", trigger) if self._may_be_open() else trigger
+        )
+
+    def _may_be_open(self) -> bool:
+        return self.random.random() < 0.97
+
+    def _about_input(self, text: str) -> str:
+        constants = (self.random.choice(("u", "v")), self.random.choice(("red", "green")))
+        text = _OPEN_VALUE.sub(lambda each: f"{each[1]}={constants[0]}", text)
+        return _OPEN_COLOUR.sub(lambda each: f"h(X, {constants[1]})", text)
+
+    # -- records ----------------------------------------------------------------------------
 
     def _time(self, time: int) -> int:
         is_off = self.tick > 1 and self.random.random() < self.off_grid
         return time * self.tick + (self.random.randint(1, self.tick - 1) if is_off else 0)
 
+    def _points(self) -> list[str]:
+        """Records of some points, one tick apart."""
+        first, value, key = (
+            self.random.randint(1, 24),
+            self.random.choice("uv"),
+            self.random.choice(KEYS),
+        )
+        times = [self._time(first + number) for number in range(self.random.randint(1, 5))]
+        return [f"q|{time}|{time}|{value}|{key}" for time in times]
+
     def _interval(self) -> str:
-        """A record of an interval, which mostly arrives when it begins."""
+        """A record of an interval."""
         random = self.random
         start, length = random.randint(0, 24), random.randint(1, 9)
         end = self._time(start + length)
         start = self._time(start)
-        arrival = random.choice((start, start, end))
         others = [random.choice(("u", "v")), random.choice(KEYS)]
         others += [random.choice(("red", "green"))] if random.random() < 0.4 else []
         name = "h" if len(others) == 3 else "g"
-        return "|".join([name, str(arrival), str(start), str(max(end, start + 1)), *others])
+        return "|".join([name, str(start), str(start), str(max(end, start + 1)), *others])
 
 
 def author_of(seed: int) -> InputAuthor:
@@ -87,7 +135,8 @@ def check_reference(author: InputAuthor, text: str, program: cernis.Program, see
     """Compare a run with the reference, where that has an answer."""
     lines = tuple(late_records(author, author.tick).splitlines())
     try:
-        difference = compare.difference(Scenario((text,), lines), program)
+        bounds = {"start": 0, "end": 36 * author.tick}
+        difference = compare.difference(Scenario((text,), lines, bounds), program)
     except Skip:
         return
     assert not difference, f"seed {seed}, reference: {difference}"

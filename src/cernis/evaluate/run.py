@@ -29,7 +29,7 @@ from cernis.evaluate.recorded_input import RecordedInput
 from cernis.evaluate.relation_layout import context_of
 from cernis.evaluate.sweep.lane_storage import is_walkable_span
 from cernis.evaluate.sweep.register_values import RegisterValues
-from cernis.evaluate.time_grid import TimeGrid
+from cernis.evaluate.time_grid import TimeGrid, comes_in_time
 from cernis.evaluate.windows import Window, windows
 from cernis.evaluate.workspace import Workspace, leave_workspace, workspace_for
 from cernis.operators.context.measuring import Measuring, Profile
@@ -104,11 +104,12 @@ class Run(QueryLoop):
         last = last if last is not None else start
         is_only_one = window is None and step is None
         self.sees_records_once = is_only_one or (window is not None and (step or window) >= window)
+        grid = TimeGrid(start, self.tick)
         may_walk = (
             self.may_walk
             and is_walkable_span(start, last)
-            and self._is_on_grid(encoded, TimeGrid(start, self.tick), last, window, step)
-            and self._can_be_walked(encoded, window, step)
+            and self._is_on_grid(encoded, grid, last, window, step)
+            and self._can_be_walked(encoded, grid, window, step)
         )
         self.begin(start, QueriesAhead(is_only_one, keeps_answers=True, may_walk=may_walk))
         self.memory.use_records(encoded)
@@ -178,15 +179,24 @@ class Run(QueryLoop):
         is_worthwhile = self.profile is None and not costs_more
         return is_worthwhile and can_walk(self.plan, self.tick, self.ties)
 
-    def _can_be_walked(self, encoded: EncodedInput, window: int | None, step: int | None) -> bool:
+    def _can_be_walked(
+        self, encoded: EncodedInput, grid: TimeGrid, window: int | None, step: int | None
+    ) -> bool:
         """Can the input be walked?
 
-        Lists do not know of records about points, nor of gaps between windows, in which input
-        fluents are not seen. Registers hold no numbers that are too large to compute with.
+        Lists do not know of gaps between windows, in which input fluents are not seen; where
+        columns read them, they do not know of records about points, either. Registers hold no
+        numbers that are too large to compute with.
         """
         read = [encoded.fluents[r] for r in self.plan.listed_input if r in encoded.fluents]
         has_gaps = window is not None and step is not None and step > window
-        if read and (has_gaps or any(fluent.from_points for fluent in read)):
+        has_points = any(fluent.from_points for fluent in read)
+        if read and (has_gaps or (has_points and not self.plan.is_walked_whole)):
+            return False
+        if not all(
+            comes_in_time(encoded.fluents[relation], grid, window, step)
+            for relation in self.plan.input_in_lanes if relation in encoded.fluents
+        ):  # fmt: skip
             return False
         encoding = ValueEncoding(self.checked.types, self.checked.catalogue, self.domains)
         return all(

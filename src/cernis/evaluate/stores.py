@@ -11,7 +11,7 @@ from cernis.check.model import Relation
 from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.order import ascending, stable_order
 from cernis.tables.domains import Domain
-from cernis.tables.event_tables import EventTable
+from cernis.tables.event_tables import EventTable, first_rows
 from cernis.tables.interval_tables import FluentTable
 from cernis.tables.registers import Register
 from cernis.tables.shelves import GroupedRows
@@ -39,6 +39,12 @@ class StoredRows:
     def none(self) -> StoredRows:
         """None of the rows."""
         return StoredRows([c[:0] for c in self.arguments], [c[:0] for c in self.columns])
+
+
+def distinct_rows(first: StoredRows, second: StoredRows) -> StoredRows:
+    """The rows of both, each once."""
+    rows = stacked(first, second)
+    return rows.take(first_rows([*rows.arguments, *rows.columns]))
 
 
 def stacked(*parts: StoredRows) -> StoredRows:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from cernis.evaluate.query_loop import Admitted, Handover
 from cernis.evaluate.stores import StoredRows
 from cernis.evaluate.windows import Window
@@ -61,3 +63,28 @@ class TimeGrid:
         return all(map(self._has_rows, fluents)) and all(
             self.has_all(rows.columns[0]) for rows in events
         )
+
+
+def comes_in_time(
+    records: InputFluent, grid: TimeGrid, window: int | None, step: int | None
+) -> bool:
+    """Does no query of a run change what holds at the edge of its window?
+
+    A record that begins before the edge would, unless the edge is the start; so would a retraction
+    of one. Where windows do not overlap, a point at a query is one of which the next does not know
+    whether it is the last.
+    """
+    stride = step or window
+    if stride is None:
+        return True
+    if records.gone is not None:
+        return False
+    if window is not None and stride >= window and records.from_points:
+        return False
+    known = np.maximum(np.maximum(records.arrivals, records.starts) - grid.origin, 1)
+    queries = -(-known // stride) * stride
+    if window is None:
+        return True
+    edges = np.maximum(np.minimum(queries - stride, queries - window), 0)
+    begins_before = records.starts - grid.origin <= edges + grid.tick
+    return not bool((begins_before & (edges > 0)).any())

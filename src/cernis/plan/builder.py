@@ -236,6 +236,21 @@ class Plan:
         return frozenset((*of_lanes, *of_lists, *of_linked))
 
     @property
+    def is_walked_whole(self) -> bool:
+        """Are all definitions of the program walked, and in one place?"""
+        return not self.elsewhere and all(
+            definition.relation in self.walked
+            for stage in self.stages for stratum in stage.strata
+            for definition in stratum.definitions
+        )  # fmt: skip
+
+    @cached_property
+    def input_in_lanes(self) -> frozenset[Relation]:
+        """The fluents of the input that lanes read."""
+        programs = (lane.inputs for lane in self.lanes if lane.inputs is not None)
+        return frozenset(each.relation for program in programs for each in program.sources)
+
+    @property
     def is_swept(self) -> bool:
         """Are all definitions walked?
 
@@ -261,9 +276,9 @@ class Plan:
 
     @cached_property
     def listed_input(self) -> frozenset[Relation]:
-        """The fluents of the input that programs over lists read."""
+        """The fluents of the input that lanes and programs over lists read."""
         sources = (each for program in self.list_programs.values() for each in program.sources)
-        return frozenset(each.relation for each in sources if each.is_input)
+        return self.input_in_lanes | {each.relation for each in sources if each.is_input}
 
     @cached_property
     def walked_input(self) -> frozenset[Relation]:

@@ -371,7 +371,8 @@ class Session(QueryLoop):
         self._new_and_late = self._numbers_of(query_input)
         window = query_input.window
         has_gap = window.forgotten > window.edge
-        has_points = bool(self.plan.listed_input) and self.memory.has_points
+        has_points = self.memory.has_points and bool(self.plan.listed_input)
+        has_points &= not self.plan.is_walked_whole
         # What has come was taken in to be walked, so the query that stops walking sees all again.
         leaves = self.may_walk and (has_points or not self.evaluator.can_read(query_input))
         if leaves:
@@ -399,7 +400,7 @@ class Session(QueryLoop):
     def _leave_walk(self) -> None:
         """Evaluate by columns from now on, since the input has become what cannot be walked.
 
-        Lists do not know of records about points, either.
+        Where columns read lists, these do not know of records about points, either.
         """
         handover = None if self.last is None else self.hand_over()
         self.stop_walking()

@@ -7,7 +7,7 @@ faster must give the same.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from cernis.check.model import Grounding, Pair, Relation, flatten
@@ -27,6 +27,7 @@ from cernis.plan.sweep.lanes import (
     bits_of,
 )
 from cernis.syntax.tree import Compound, Number, Term, Variable
+from tests.reference.intervals import Intervals
 from tests.reference.solve import Solver
 
 Key = tuple[Term, ...]
@@ -78,8 +79,13 @@ class LaneInterpreter:
         """The bits whose intervals are written: those of pairs, and those that lists read."""
         return self.lane.reported | self.lane.listed
 
-    def run(self, events: Iterable[InputEvent]) -> None:
-        """Walk all keys that have records, something that holds initially, or a grounding."""
+    def run(
+        self, events: Iterable[InputEvent], fluents: Mapping[PairOfKey, Intervals] | None = None
+    ) -> None:
+        """Walk all keys that have records, something that holds initially, or a grounding.
+
+        `fluents` are the intervals of the input, which are united.
+        """
         records: dict[Key, dict[int, list[_Record]]] = defaultdict(lambda: defaultdict(list))
         for event in events:
             if self.start < event.time <= self.end:
@@ -90,9 +96,32 @@ class LaneInterpreter:
                 if event.relation in self.lane.events:
                     records[self._key_of(event)][event.time].append(record)
         initial = self._initial()
+        self._add_edges(fluents or {}, records, initial)
         members = (key for each in self.lane.members for key in named_keys(self.solver, each))
         for key in {*records, *initial, *members}:
             self._walk(key, records.get(key, {}), initial.get(key, 0))
+
+    def _add_edges(
+        self, fluents: Mapping[PairOfKey, Intervals],
+        records: dict[Key, dict[int, list[_Record]]], initial: dict[Key, int],
+    ) -> None:  # fmt: skip
+        """Add what holds in the input at first, and records of where it starts and ends."""
+        outputs = () if self.lane.inputs is None else self.lane.inputs.outputs
+        for output, bits in zip(outputs, self.lane.input_pairs, strict=True):
+            for (relation, args, value), intervals in fluents.items():
+                constants = zip(args, output.arguments, strict=False)
+                is_same = (relation, value) == (output.relation, output.value)
+                if not is_same or any(want not in (None, arg) for arg, want in constants):
+                    continue
+                key = tuple(args[place] for place in output.positions)
+                for start, end in intervals:
+                    if start - self.lane.tick <= self.start:
+                        initial[key] |= 1 << bits.holds
+                    for time, bit in ((start, bits.start), (end, bits.end)):
+                        point = time - self.lane.tick
+                        if self.start < point <= self.end:
+                            event = InputEvent(int(point), relation, args)
+                            records[key][int(point)].append(_Record(event, 1 << bit))
 
     def _key_of(self, event: InputEvent) -> Key:
         return tuple(event.args[place] for place in self.lane.positions(event.relation))

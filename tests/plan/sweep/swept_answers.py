@@ -91,7 +91,7 @@ def by_sweep(program: Program, run: WholeRun) -> Answers:
                 continue
             lane = replace(lane, tick=run.tick, ties=run.ties)
             walk = LaneInterpreter(lane, run.solver, run.start, run.end)
-            walk.run(run.events)
+            walk.run(run.events, run.fluents)
             held |= {
                 pair: [(start, inf if end is None else end) for start, end in intervals]
                 for pair, intervals in walk.intervals.items()

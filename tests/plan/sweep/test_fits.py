@@ -151,9 +151,21 @@ def test_causal_static_fluents_are_terms() -> None:
             "counts or collects",
         ),
         (
-            "initiatedAt(f(X)=true, T) :- happensAt(start(given(X)=true), T).",
+            "initiatedAt(f(X)=V, T) :- happensAt(start(given(X)=V), T).",
             "f/1",
-            "whose intervals are input",
+            "whose intervals are input, with any value",
+        ),
+        (
+            "initiatedAt(f(X)=true, T) :- initiatedAt(given(X)=true, T).",
+            "f/1",
+            "asks what changes given/1, whose intervals are input",
+        ),
+        (
+            "initiatedAt(f(X)=true, T) :- happensAt(start(both(X)=true), T). "
+            "holdsFor(both(X)=true, I) :- holdsFor(given(X)=true, A), holdsFor(given(X)=false, B), "
+            "intersect_all([A, B], I).",
+            "f/1",
+            "reads both/1, which is a list",
         ),
         (
             "initiatedAt(f(X)=true, T) :- happensAt(a(X), T). fi(f(X)=true, f(X)=false, R) :- "

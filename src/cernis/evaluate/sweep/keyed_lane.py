@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.query_loop import Admitted
+from cernis.evaluate.query_loop import Admitted, WindowRecords
 from cernis.evaluate.sweep.bit_columns import BitColumns, event_columns, fluent_columns
 from cernis.evaluate.sweep.gated_records import GatedRecords
+from cernis.evaluate.sweep.input_edges import InputEdges
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.lane_intake import LaneIntake
-from cernis.evaluate.sweep.lane_keys import LaneKeys, key_domains
+from cernis.evaluate.sweep.lane_keys import LaneKeys, derived_words, key_domains
 from cernis.evaluate.sweep.lane_state import (
     BitIntervals,
     BitPoints,
@@ -21,10 +22,11 @@ from cernis.evaluate.sweep.lane_state import (
     ValueIntervals,
 )
 from cernis.evaluate.sweep.lane_storage import KnownTransitions
+from cernis.evaluate.sweep.lists.keyed_lists import KeyedLists
 from cernis.evaluate.sweep.members.counted_keys import WalkedLane
 from cernis.evaluate.sweep.members.sent_records import SentRecords
 from cernis.evaluate.sweep.register_values import RegisterValues
-from cernis.kernels.array_types import Matrix
+from cernis.kernels.array_types import Integers, Matrix, Words
 from cernis.kernels.sweep.lane_tables import BREAK, INITIATION, LaneTables
 from cernis.kernels.sweep.registers.register_tables import NO_REGISTERS
 from cernis.operators.context.query_context import Context
@@ -37,11 +39,13 @@ class KeyedLane:
 
     def __init__(
         self, lane: Lane, context: Context, start: int | None = None,
-        earlier: Sequence[WalkedLane] = (),
+        earlier: Sequence[WalkedLane] = (), inputs: KeyedLists | None = None,
+        memory: WindowRecords | None = None,
     ) -> None:  # fmt: skip
         """Begin at the start of the run, or later if what holds there is given to the walk.
 
-        `earlier` are lanes that are brought up to each query before this one is.
+        `earlier` are lanes that are brought up to each query before this one is, and so is what
+        unites the `inputs`, whose records are in `memory`.
         """
         self.lane = lane
         memo = context.background.memo
@@ -54,6 +58,12 @@ class KeyedLane:
         """Has there been any conflict, as far as is known?"""
         self._conflicts = 0
         """How many conflicts there are since the lane began."""
+        self.inputs: InputEdges | None = None
+        """The starts and ends of the input that it reads."""
+        if inputs is not None:
+            assert memory is not None
+            is_resumed = start is not None
+            self.inputs = InputEdges(lane, inputs, self.keys.of_keys, memory, is_resumed)
         start = context.window.start if start is None else start
         self.registers = RegisterValues(lane, context.encoding) if lane.registers else None
         tables = tables_of(lane, context, self.registers)
@@ -85,14 +95,17 @@ class KeyedLane:
         for sent in self._sent:
             for keys, times, words, is_gone in sent.changes(context.window.edge, context):
                 self.walk.change(keys, times, words, gone=is_gone)
+        restarted_keys = self._change_inputs(context)
         self._know_keys(context)
+        if len(restarted_keys):
+            self.walk.set_first(restarted_keys, self._first_words(restarted_keys))
         may_have_left = any(len(each.removed) for each in admitted.values())
         changed = self.keys.update_groundings(context, may_have_left)
         if len(changed):
             self.walk.set_allowed(changed, self.keys.allowed[changed])
         restarted = self.keys.update_first(context)
         if len(restarted):
-            self.walk.set_first(restarted, self.keys.first_words[restarted])
+            self.walk.set_first(restarted, self._first_words(restarted))
         numbers = None if self.registers is None else self.registers.numbers()
         if numbers is not None:
             self.walk.set_numbers(*numbers)
@@ -159,6 +172,23 @@ class KeyedLane:
                     self._gated[relation].take(rows.arguments, *signed, payload, is_gone)
                 else:
                     self.walk.change(*signed, gone=is_gone, payload=payload)
+
+    def _change_inputs(self, context: Context) -> Integers:
+        """Take note of starts and ends in the input; gives keys that begin otherwise now."""
+        if self.inputs is None:
+            return np.empty(0, np.int64)
+        restarted_keys, records = self.inputs.changes(context)
+        for keys, times, words, is_gone in records:
+            self.walk.change(keys, times, words, gone=is_gone)
+        return restarted_keys
+
+    def _first_words(self, numbers: Integers) -> Words:
+        """The words that keys begin with, with what the input has for them."""
+        words = self.keys.first_words[numbers]
+        if self.inputs is None:
+            return words
+        words = words | self.inputs.first_words(numbers)
+        return derived_words(self.lane, words, self.keys.allowed[numbers])
 
     def _know_keys(self, context: Context) -> None:
         """Tell the walk of keys that are new."""

@@ -220,6 +220,13 @@ def first_word(lane: Lane, word: int, allowed: int, ties: str) -> tuple[int, int
     return word, len(clashing)
 
 
+def derived_words(lane: Lane, words: Words, allowed: Words) -> Words:
+    """As `with_derived`, for the words of many keys."""
+    pairs, which = np.unique(np.column_stack([words, allowed]), axis=0, return_inverse=True)
+    derived = np.array([with_derived(lane, *pair) for pair in pairs.tolist()], np.uint64)
+    return derived[which.ravel()]
+
+
 def with_derived(lane: Lane, word: int, allowed: int) -> int:
     """A word with the pairs that rows derive from it, of those that are allowed."""
     is_true = False

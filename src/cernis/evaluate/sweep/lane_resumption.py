@@ -18,7 +18,7 @@ from cernis.evaluate.stores import StoredRows
 from cernis.evaluate.sweep.bit_columns import copied_columns, fluent_columns
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
 from cernis.evaluate.sweep.lane_answers import LaneAnswers, fluent_rows_of
-from cernis.evaluate.sweep.lane_keys import with_derived
+from cernis.evaluate.sweep.lane_keys import derived_words
 from cernis.evaluate.sweep.lane_state import BitIntervals
 from cernis.evaluate.sweep.lists.keyed_lists import KeyedLists
 from cernis.evaluate.sweep.lists.source_rows import sorted_intervals
@@ -45,15 +45,16 @@ def attempts_in(lane: KeyedLane | WalkedKind, answers: LaneAnswers) -> dict[Rela
 
 def resumed_lane(
     lane: Lane, handover: Handover, memory: WindowRecords, context: Context,
-    earlier: Sequence[KeyedLane],
+    earlier: Sequence[KeyedLane], inputs: KeyedLists | None = None,
 ) -> KeyedLane:  # fmt: skip
     """A lane that goes on from what holds at the edge, over the records that are in memory.
 
-    `earlier` are the lanes that were resumed before.
+    `earlier` are the lanes that were resumed before, and `inputs` what unites its input.
     """
-    resumed = KeyedLane(lane, context, context.window.edge, earlier)
+    resumed = KeyedLane(lane, context, context.window.edge, earlier, inputs, memory)
     edge = _EdgeState(resumed, context)
     edge.read_intervals(handover)
+    edge.read_inputs()
     edge.read_attempts(handover)
     edge.begin()
     window = Window(context.window.edge, context.window.query, context.window.forgotten)
@@ -150,6 +151,12 @@ class _EdgeState:
                     self._open.append((number, keys, values[holds][chosen]))
         self._read_lists(handover, point)
 
+    def read_inputs(self) -> None:
+        """Find out what holds in the input."""
+        window = self._context.window
+        if isinstance(self._lane, KeyedLane) and self._lane.inputs is not None:
+            self._holding += self._lane.inputs.holding(window.edge + window.tick)
+
     def _read_lists(self, handover: Handover, point: int) -> None:
         """Find out since when lists inside of rules have held."""
         lane = self._lane
@@ -204,7 +211,7 @@ class _EdgeState:
         for bit, numbers, starts in self._holding:
             words[numbers] |= np.uint64(1 << bit)
             since[numbers, bit] = starts
-        words = _with_derived(lane, words, keys.allowed)
+        words = derived_words(lane, words, keys.allowed)
         implied, listed = (self._arms(count, own) for own in (self._implied, self._listed))
         arms = np.where(listed != UNKNOWN, listed, implied)
         for number, delay in enumerate(lane.delays):
@@ -228,9 +235,3 @@ class _EdgeState:
         for delay, numbers, times in armed:
             np.maximum.at(arms[:, delay], numbers, times)
         return arms
-
-
-def _with_derived(lane: Lane, words: Words, allowed: Words) -> Words:
-    pairs, which = np.unique(np.column_stack([words, allowed]), axis=0, return_inverse=True)
-    derived = np.array([with_derived(lane, *pair) for pair in pairs.tolist()], np.uint64)
-    return derived[which.ravel()]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cernis.errors import InternalError
-from cernis.evaluate.sweep.change_batches import NO_PAYLOAD, NO_TAGS, ChangeBatch, joined
+from cernis.evaluate.sweep.change_batches import NO_TAGS, ChangeBatch, joined
 from cernis.evaluate.sweep.lane_storage import (
     LONGEST_WINDOW,
     KnownTransitions,
@@ -184,7 +184,7 @@ class LaneState(LaneStorage):
 
     def _whole_payload(self, count: int, payload: Matrix | None, tags: Tags) -> Matrix:
         width = self._registers.payloads if self._registers.register_count else 0
-        known = NO_PAYLOAD if payload is None else payload
+        known = np.zeros((count, 0), np.int64) if payload is None else payload
         if known.shape[1] == width:
             return np.ascontiguousarray(known, np.int64)
         whole = np.zeros((count, width), np.int64)

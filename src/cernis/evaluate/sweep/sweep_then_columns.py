@@ -12,7 +12,7 @@ from cernis.evaluate.answer import Answer
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.linked.linked_walks import LinkedWalk, WalkedKind
 from cernis.evaluate.query_loop import AnswerChanges, Handover, QueryInput, WindowRecords
-from cernis.evaluate.stores import stacked
+from cernis.evaluate.stores import distinct_rows, stacked
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
 from cernis.evaluate.sweep.lane_answers import LaneAnswers
 from cernis.evaluate.sweep.lane_resumption import (
@@ -72,7 +72,9 @@ class _WalkedLists(_Walked):
     def hand_over(self, handover: Handover) -> None:
         """Add the lists that reach the window, and intervals before it that durations look at."""
         encoding = self.answers.encoding
-        handover.fluents |= output_rows(self.part, encoding)
+        for relation, rows in output_rows(self.part, encoding).items():
+            known = handover.fluents.get(relation)
+            handover.fluents[relation] = rows if known is None else distinct_rows(known, rows)
         for relation, rows in self.part.older_sources(encoding).items():
             known = handover.remembered.get(relation)
             handover.remembered[relation] = rows if known is None else stacked(known, rows)
@@ -133,6 +135,8 @@ class SweepThenColumns(FromScratch):
             return False
         if self._links is not None and not self._links.are_whole:
             return False
+        if not all(self._goes_on(walked.part, query_input) for walked in self._walked):
+            return False
         encoding = query_input.context.encoding
         return all(
             RegisterValues(lane, encoding).can_hold(relation, admitted.added.arguments)
@@ -140,6 +144,17 @@ class SweepThenColumns(FromScratch):
             for relation, admitted in query_input.admitted.items()
             if relation in lane.events and len(admitted.added)
         )  # fmt: skip
+
+    def _goes_on(self, part: KeyedLane | KeyedLists | WalkedKind, query_input: QueryInput) -> bool:
+        """Does the input that a lane reads only change within the window?"""
+        if not isinstance(part, KeyedLane) or part.inputs is None:
+            return True
+        admitted = [
+            query_input.admitted[relation]
+            for relation in part.inputs.lists.input_relations
+            if relation in query_input.admitted
+        ]
+        return part.inputs.can_go_on(query_input.context.window, admitted)
 
     def _evaluate(self, query_input: QueryInput, courses: dict[Relation, Courses]) -> int:
         """Walk up to the query, then evaluate the rest; gives the conflicts between values."""
@@ -168,12 +183,14 @@ class SweepThenColumns(FromScratch):
         self._walked, self._handed = [], []
         for swept in self._plan.sweep:
             parts = producers.setdefault(swept.stage, [])
-            lanes = []
             for lane in swept.lanes:
-                lanes.append(self._lane(lane, context, handover, earlier))
-                earlier.append(lanes[-1])
-            parts += lanes
-            self._walked += [_WalkedLane(lane, LaneAnswers(lane, encoding)) for lane in lanes]
+                inputs = self._inputs_of(lane, swept.stage, context, handover)
+                if inputs is not None:
+                    self._walked.append(_WalkedLists(inputs, LaneAnswers(inputs, encoding)))
+                keyed = self._lane(lane, context, handover, earlier, inputs)
+                self._walked.append(_WalkedLane(keyed, LaneAnswers(keyed, encoding)))
+                earlier.append(keyed)
+                parts.append(keyed)
             program = self._plan.list_programs.get(swept.stage)
             if program is not None:
                 lists = self._lists(program, producers, swept.stage, context, handover)
@@ -205,11 +222,22 @@ class SweepThenColumns(FromScratch):
 
     def _lane(
         self, lane: Lane, context: Context, handover: Handover | None,
-        earlier: Sequence[KeyedLane],
+        earlier: Sequence[KeyedLane], inputs: KeyedLists | None,
     ) -> KeyedLane:  # fmt: skip
         if handover is None:
-            return KeyedLane(lane, context, earlier=earlier)
-        return resumed_lane(lane, handover, self._memory, context, earlier)
+            return KeyedLane(lane, context, None, earlier, inputs, self._memory)
+        return resumed_lane(lane, handover, self._memory, context, earlier, inputs)
+
+    def _inputs_of(
+        self, lane: Lane, stage: int, context: Context, handover: Handover | None
+    ) -> KeyedLists | None:
+        """What unites the intervals of the input that a lane reads."""
+        if lane.inputs is None:
+            return None
+        lists = KeyedLists(lane.inputs, {}, stage, context)
+        if handover is not None:
+            resumed_lists(lists, handover, self._memory, context)
+        return lists
 
     def _walk(
         self, program: LinkedProgram, context: Context, handover: Handover | None

@@ -28,10 +28,17 @@ from cernis.plan.sweep.lane_builder import (
     parts_apart,
     without_alone_signals,
 )
-from cernis.plan.sweep.lane_rules import BodyTranslator
+from cernis.plan.sweep.lane_inputs import (
+    check_joined,
+    input_blocks,
+    input_instances,
+    without_unread,
+)
+from cernis.plan.sweep.lane_rules import BodyTranslator, pair_bit
 from cernis.plan.sweep.lanes import (
     Lane,
     ListProgram,
+    StateBit,
     SweepPlan,
     SweepWay,
     Verdict,
@@ -247,6 +254,11 @@ class SweepSearch:
         kind = "fluent" if relation in self._checked.catalogue.fluents else "event"
         return tuple(self._checked.types.find((kind, relation, place)) for place in positions)
 
+    def input_fluents(self, keys: Mapping[Relation, tuple[int, ...]]) -> tuple[Relation, ...]:
+        """The fluents of the input that carry the key."""
+        fluents = self._checked.catalogue.fluents
+        return tuple(r for r in keys if r in fluents and r not in self._defined)
+
     def is_asked(self, relation: Relation, initiates: bool) -> bool:
         """Do rules ask for initiations, or for terminations, of a fluent?"""
         return (relation, initiates) in self._asking
@@ -423,6 +435,10 @@ class _Attempt:
         self._readable = search.readable(stage, candidates)
         self._keys = keys = dict(stage.keys)
         self.known = KnownInstances(keys, search.earlier_instances(), registers=registers)
+        self._inputs = search.input_fluents(keys)
+        self._asked_at_points = self._read_at_points()
+        self._repeated: set[Relation] = set()
+        """The lists that lanes decide, too."""
         records = search.records(keys)
         self._translator = BodyTranslator(
             keys, records, self.known, search.facts, registers, search.bodies
@@ -432,6 +448,7 @@ class _Attempt:
     def run(self) -> bool:
         """Plan all; if it is not done, something is not to be tried again as it was."""
         self._look_at_reads()
+        self._look_at_input()
         planners = [] if self._is_refuted else self._planners()
         if not self._is_refuted:
             self._find_instances(planners)
@@ -497,14 +514,47 @@ class _Attempt:
                 reason = f"{asker} asks for its changes and stays with columns"
                 self._note(relation, NotSweptError(reason))
 
+    def _read_at_points(self) -> set[Relation]:
+        """What rules over points read, and what statically determined fluents among that read."""
+        waiting = [
+            relation for relation, definitions in self.candidates.items()
+            if definitions[0].kind != FluentKind.STATIC
+        ]  # fmt: skip
+        read_relations: set[Relation] = set()
+        while waiting:
+            relation = waiting.pop()
+            for definition in self.candidates.get(relation, ()):
+                read = {part.relation for part in self._search.read_by(definition)}
+                waiting += read - read_relations
+                read_relations |= read
+        return read_relations
+
+    def _look_at_input(self) -> None:
+        """Find the pairs of the input that lanes read."""
+        for relation, definitions in self.candidates.items():
+            if relation in self._of_lists and relation not in self._asked_at_points:
+                continue
+            try:
+                for definition in definitions:
+                    for instance in input_instances(definition, self._inputs, self._keys):
+                        self.known.add(instance)
+            except NotSweptError as error:
+                if not self._is_static(relation):
+                    self._note(relation, error)
+
     def _look_at(self, relation: Relation, part: Pair | Event) -> None:
         """A lane reads lanes and records; what reads anything else may be a list."""
-        if part.relation in self._of_lists:
+        if part.relation in self._of_lists and (self._is_static(relation) or self._has_no_input):
             reason = f"reads {part.relation}, which is a list"
             self._note(relation, NotCausalError(reason, part.span))
+        elif part.relation in self._inputs and not self._is_static(relation):
+            pass
         elif part.relation in self.reasons or not self._is_known(part.relation):
             reason = self._search.way_of_reading(part.relation, self._stage)
             self._note(relation, NotCausalError(reason, part.span))
+
+    def _is_static(self, relation: Relation) -> bool:
+        return self.candidates[relation][0].kind == FluentKind.STATIC
 
     def _is_known(self, relation: Relation) -> bool:
         return relation in self.candidates or relation in self._translator.records
@@ -560,6 +610,7 @@ class _Attempt:
     def _assemble(self, planners: _Planners) -> None:
         rows: dict[Relation, DefinitionRows] = {}
         statics: dict[Instance, StaticPair] = {}
+        of_input = set(map(pair_bit, self._input_instances()))
         in_lanes = frozenset(self.candidates) - self._of_lists
         lists = ListPlanner(self._stage.key, self._stage.number, self._readable, in_lanes)
         for relation, planner in planners:
@@ -568,12 +619,17 @@ class _Attempt:
                     rows[relation] = planner.rows()
                 elif relation in self._of_lists:
                     lists.add(planner)
+                    if relation in self._asked_at_points and self._inputs:
+                        self._repeat_in_lane(planner, statics, of_input)
                 else:
                     for pair in planner.pairs():
+                        check_joined(pair, of_input)
                         if statics.setdefault(pair.instance, pair) is not pair:
                             raise NotSweptError("decides one pair in two ways", pair.span)
             except NotSweptError as error:
                 self._note(relation, error)
+        self._refuse_lists()
+        self._refuse_changes()
         if not self._is_refuted:
             program = lists.program()
             self.lists += [] if program is None else [program]
@@ -585,10 +641,64 @@ class _Attempt:
         positions = range(relation.arity) if is_hidden(relation) else self._keys[relation]
         return self._search.kinds_of(relation, positions)
 
+    def _input_instances(self) -> list[Instance]:
+        """The pairs of the input that lanes may read."""
+        return [each for relation in self._inputs for each in self.known.of.get(relation, ())]
+
+    @property
+    def _has_no_input(self) -> bool:
+        """Are there no fluents of the input? Then lanes know of no list."""
+        return not self._inputs
+
+    def _repeat_in_lane(
+        self, planner: StaticDefinition, statics: dict[Instance, StaticPair],
+        of_input: set[StateBit],
+    ) -> None:  # fmt: skip
+        """Let lanes decide from point to point what is a list, if it is a union.
+
+        Intervals of the input may be known beyond the query, so lists say how long the pair holds;
+        lanes say where it starts and ends.
+        """
+        try:
+            pairs = planner.pairs()
+            for pair in pairs:
+                check_joined(pair, of_input)
+                self._check_decided(pair, statics)
+        except NotSweptError:
+            return
+        statics.update({pair.instance: replace(pair, members=None) for pair in pairs})
+        self._repeated.add(planner.definition.relation)
+
+    def _check_decided(self, pair: StaticPair, statics: Mapping[Instance, StaticPair]) -> None:
+        """Do lanes decide all that a formula is about?"""
+        known = set(map(pair_bit, statics))
+        for bit in (bit for term in pair.formula for bit in (*term.pos, *term.neg)):
+            if bit.relation in self._of_lists and bit not in known:
+                raise NotSweptError("reads what is a list")
+
+    def _refuse_lists(self) -> None:
+        """Rules over points cannot read lists that no lane knows of."""
+        for relation, definitions in self.candidates.items():
+            for part in (each for d in definitions for each in self._search.read_by(d)):
+                is_list = part.relation in self._of_lists and part.relation not in self._repeated
+                if is_list and not self._is_static(relation):
+                    reason = f"reads {part.relation}, which is a list"
+                    self._note(relation, NotSweptError(reason, part.span))
+
+    def _refuse_changes(self) -> None:
+        """Only simple fluents are initiated and terminated."""
+        for relation in dict.fromkeys(bit.relation for bit in self._translator.changes_asked):
+            if relation in self.candidates and self._is_static(relation):
+                for asker in self._search.asked_from(relation):
+                    reason = f"asks what changes {relation}, which is statically determined"
+                    self._note(asker, NotSweptError(reason))
+
     def _build(
         self, rows: dict[Relation, DefinitionRows], statics: dict[Instance, StaticPair]
     ) -> None:
         blocks = without_alone_signals(list(definition_blocks(rows, statics, self._translator)))
+        blocks = without_unread(blocks, self._repeated)
+        blocks += input_blocks(self._input_instances(), blocks)
         ordered, cyclic = in_order(blocks)
         for relation in {block.relation for block in cyclic if block.relation is not None}:
             error = NotSweptError("decides a point by what it decides at that very point")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from cernis.plan.sweep.definition_rows import DefinitionRows
 from cernis.plan.sweep.held_values import open_bit
 from cernis.plan.sweep.key_members import KeyMembers
 from cernis.plan.sweep.lane_blocks import Block, DraftRow, armed_bit, due_bit, register_bit
+from cernis.plan.sweep.lane_inputs import input_program
 from cernis.plan.sweep.lane_rules import pair_bit
 from cernis.plan.sweep.lanes import (
     MOST_BITS,
@@ -33,6 +34,8 @@ from cernis.plan.sweep.lanes import (
 )
 from cernis.plan.sweep.members.head_members import HeadMembers
 from cernis.plan.sweep.members.sent_points import SentPoints
+
+_OF_INPUT = (FiredKind.RECORD, FiredKind.EDGE)
 
 _FEW_BITS = 10
 """Lanes that do not read each other may be one if they have no more bits of state together."""
@@ -145,7 +148,7 @@ def _has_register(part: list[Block]) -> bool:
 def _relations(part: list[Block]) -> set[Relation]:
     """The events it reads, and the definitions that it is about."""
     fired = (bit for block in part for bit in block.fired)
-    events = {bit.relation for bit in fired if bit.kind is FiredKind.RECORD and bit.relation}
+    events = {bit.relation for bit in fired if bit.kind in _OF_INPUT and bit.relation}
     return events | {block.relation for block in part if block.relation is not None}
 
 
@@ -183,7 +186,10 @@ class LaneBuilder:
         for block in blocks:
             first_row.append(first_row[-1] + len(block.rows))
         events = [bit.relation for bit in fired if bit.kind is FiredKind.RECORD]
-        read = dict.fromkeys([*relations, *(event for event in events if event is not None)])
+        program = input_program(self.settings.key, fired, self.settings.keys)
+        held = [bit.relation for bit in state if bit.kind is StateKind.PAIR]
+        known = [each for each in held if each in self.settings.keys]
+        read = dict.fromkeys(each for each in (*relations, *events, *known) if each is not None)
         return Lane(
             self.settings.key,
             (*((r, self._key_of(r)) for r in read),
@@ -199,7 +205,7 @@ class LaneBuilder:
                 )
                 for source, delay in delays.items()
             ),
-            _pairs(state, are_hidden=False), _pairs(state, are_hidden=True),
+            _pairs(state, relations, are_hidden=False), _pairs(state, relations, are_hidden=True),
             sum(1 << at for at, bit in enumerate(fired) if bit.word == "event"),
             tuple(self._groundings(state)),
             tuple(
@@ -213,6 +219,7 @@ class LaneBuilder:
                   if relation is not None and relation in self.sent),
             tuple((relation, self.copies[relation]) for relation in relations
                   if relation in self.copies),
+            program,
         )  # fmt: skip
 
     def _key_of(self, relation: Relation) -> tuple[int, ...]:
@@ -243,13 +250,14 @@ class LaneBuilder:
                 yield LaneGrounding(number, groundings)
 
 
-def _pairs(state: Sequence[StateBit], are_hidden: bool) -> int:
+def _pairs(state: Sequence[StateBit], relations: Collection[Relation], are_hidden: bool) -> int:
     """The mask of the pairs of definitions, or of those that are lists inside of rules."""
     return sum(
         1 << number
         for number, bit in enumerate(state)
         if bit.kind in (StateKind.PAIR, StateKind.OPEN) and bit.relation is not None
-        and is_hidden(bit.relation) is are_hidden and not is_copy(bit.relation)
+        and bit.relation in relations and is_hidden(bit.relation) is are_hidden
+        and not is_copy(bit.relation)
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cernis.check.model import Grounding, Pair, Relation
 from cernis.plan.logical import Aggregate, Filter, InitialPoints, PointOperator, Scan, Stab
@@ -78,6 +78,7 @@ class FiredKind(StrEnum):
     GUARD = "guard"
     CLASH = "clash"
     CLOSING = "closing"
+    EDGE = "edge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,9 @@ class FiredBit:
     A bit of kind GUARD is set by a record that sets the bit `base`, if the values that are held
     before the point meet `conditions`. Bits of the kinds CLASH and CLOSING are set at points that
     initiate two values of the fluent, or terminate the one that it has or is to have.
+
+    A bit of kind EDGE is set where an interval of a fluent of the input begins or ends, as `word`
+    says: at its start or at its end, a point before it holds, or holds no more.
 
     Where a bit of kind RECORD has a `gate`, its records count only at points at which another lane
     sends this event, for the key of that lane that the record names, too.
@@ -326,6 +330,8 @@ class Lane:
     """Records that are points of other lanes."""
     copies: tuple[tuple[Relation, Relation], ...] = ()
     """What it knows of fluents of other lanes, which is not reported: the copy, and the fluent."""
+    inputs: ListProgram | None = None
+    """Unites the intervals of the fluents of the input that it reads; each output is a pair."""
 
     @property
     def blocks(self) -> Iterator[tuple[LaneRow, ...]]:
@@ -362,6 +368,22 @@ class Lane:
         return tuple(relation for relation in known if relation not in sent)
 
     @cached_property
+    def input_pairs(self) -> tuple[InputPair, ...]:
+        """The bits of each output of `inputs`."""
+        if self.inputs is None:
+            return ()
+        state = {bit: number for number, bit in enumerate(self.state)}
+        fired = {bit: number for number, bit in enumerate(self.fired)}
+        return tuple(
+            InputPair(
+                state[StateBit(StateKind.PAIR, each.relation, each.arguments, each.value)],
+                *(fired[edge_of_input(each.relation, each.arguments, each.value, word)]
+                  for word in ("start", "end")),
+            )
+            for each in self.inputs.outputs
+        )  # fmt: skip
+
+    @cached_property
     def gates(self) -> dict[int, Relation]:
         """By fired bit of records: the event of another lane without which they do not count."""
         bits = enumerate(self.fired)
@@ -393,6 +415,21 @@ class Lane:
     def positions(self, relation: Relation) -> tuple[int, ...]:
         """The positions of the key among the arguments of a relation."""
         return dict(self.keys)[relation]
+
+
+class InputPair(NamedTuple):
+    """The bits of a pair of the input: whether it holds, and where it starts and ends."""
+
+    holds: int
+    start: int
+    end: int
+
+
+def edge_of_input(
+    relation: Relation, arguments: Arguments, value: Term | None, word: str
+) -> FiredBit:
+    """The fired bit of the start or end of an interval that is input."""
+    return FiredBit(FiredKind.EDGE, relation, arguments, value, word=word)
 
 
 _GATE = "gate"

@@ -14,6 +14,7 @@ from cernis.evaluate.population import Population
 from cernis.evaluate.query_loop import garbage_collection_paused
 from cernis.evaluate.run import Run
 from cernis.evaluate.sweep.lane_storage import is_walkable_span
+from cernis.evaluate.time_grid import TimeGrid
 from cernis.evaluate.windows import Window, windows
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.restriction import Restriction
@@ -103,19 +104,21 @@ class StageRun(Run):
         """May lanes be walked? Not where rows are counted that other buckets find as well."""
         return super().may_walk and not self._owner.asks
 
-    def _can_be_walked(self, encoded: EncodedInput, window: int | None, step: int | None) -> bool:
+    def _can_be_walked(
+        self, encoded: EncodedInput, grid: TimeGrid, window: int | None, step: int | None
+    ) -> bool:
         """Can the input be walked, and what earlier stages have found?
 
         That may lie between ticks where the input of this stage does not.
         """
         is_whole = self._links.are_whole and (self.tick == 1 or not self._links.earlier)
-        return is_whole and super()._can_be_walked(encoded, window, step)
+        return is_whole and super()._can_be_walked(encoded, grid, window, step)
 
     def walks_parts(self, start: int, end: int) -> bool:
         """May lanes be walked over records that come part by part?
 
         Before all of them are there, nobody knows whether their numbers can be held in registers,
-        nor whether their times are whole ticks apart.
+        nor whether their times are whole ticks apart, or input comes in time for lanes.
         """
         settings, survey = self._job.settings, self._survey
         window, step = settings.window, settings.step
@@ -126,6 +129,7 @@ class StageRun(Run):
             self.may_walk
             and self.tick == 1
             and not self.plan.has_registers
+            and not self.plan.input_in_lanes
             and is_walkable_span(start, end)
             and not (reads_intervals and (at_points or has_gaps))
         )

@@ -266,6 +266,15 @@ class KeyedLists:
                 changes.append(SourceChanges(come, gone))
         return changes
 
+    def input_intervals(
+        self, rows_of: Mapping[Relation, StoredRows], context: Context
+    ) -> list[BitIntervals]:
+        """The intervals of the sources that are input, among rows of their relations."""
+        return [
+            self._input_intervals(number, source, rows_of[source.relation], context)
+            for number, source in self._inputs if source.relation in rows_of
+        ]  # fmt: skip
+
     def _input_intervals(
         self, number: int, source: ListSource, rows: StoredRows, context: Context
     ) -> BitIntervals:
@@ -310,10 +319,7 @@ class KeyedLists:
         known to their producers.
         """
         taken = [feeding.taken(feeding.producer.intervals()) for feeding in self._feedings]
-        taken += [
-            self._input_intervals(number, source, input_rows[source.relation], context)
-            for number, source in self._inputs if source.relation in input_rows
-        ]  # fmt: skip
+        taken += self.input_intervals(input_rows, context)
         for number, source in enumerate(self._numbered):
             taken.append(older_intervals(source, number, older, self.of_keys.enter, context))
         linked = None
