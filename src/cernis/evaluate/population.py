@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from cernis.check.model import Definitions, Event, Pair, Relation
+from cernis.check.model import Event, Pair, Relation
 from cernis.evaluate.query_loop import Admitted, Encoding, Predicate, WindowRecords
 from cernis.evaluate.stores import StoredRows
 from cernis.kernels.array_types import Array, Integers
@@ -15,14 +15,13 @@ from cernis.operators.context.coded_columns import recoded
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.operators.distinct import distinct
-from cernis.plan.properties.growing_predicates import domain_goals
+from cernis.plan.builder import Plan
 from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Column
 from cernis.tables.domains import Domain, numbers
 from cernis.tables.registers import Register
 
-_FEW = 16
-"""If there are fewer records than this part of all members, each record is counted by itself."""
+_NONE = np.empty(0, np.int64)
 
 
 class _Goal:
@@ -77,29 +76,20 @@ class _Goal:
 
     def count_records(self, change: Admitted, encoding: Encoding, context: Context) -> list[Array]:
         """Count the records that were added and removed; gives the members that joined or left."""
-        added = self._numbered(change.added, encoding, context)
-        if not len(change.removed):
-            return self._member_columns(self._add(added))
-        removed = self._numbered(change.removed, encoding, context)
+        if self._register is None:
+            self.start_numbering(context.encoding)
+        added, counts = self._counted(change.added, encoding)
+        removed, fewer = self._counted(change.removed, encoding)
         self._make_room(added, removed)
-        was_member = self._counts > 0
-        self._counts += np.bincount(added, minlength=len(self._counts))
-        self._counts -= np.bincount(removed, minlength=len(self._counts))
-        return self._member_columns(np.flatnonzero((self._counts > 0) != was_member))
-
-    def _add(self, added: Integers) -> Integers:
-        """Count records that were added; gives the members that joined, in order."""
-        self._make_room(added)
-        joined = added[self._counts[added] == 0]
-        if len(added) * _FEW < len(self._counts):
-            np.add.at(self._counts, added, 1)
-        else:
-            self._counts += np.bincount(added, minlength=len(self._counts))
-        return np.unique(joined) if len(joined) else joined
+        named = added if not len(removed) else np.unique(np.concatenate([added, removed]))
+        was_member = self._counts[named] > 0
+        self._counts[added] += counts
+        self._counts[removed] -= fewer
+        return self._member_columns(named[(self._counts[named] > 0) != was_member])
 
     def _make_room(self, *numbers: Integers) -> None:
         """Let there be a count for each of some members."""
-        needed = max((int(part.max()) + 1 for part in numbers if len(part)), default=0)
+        needed = max((int(part.max(initial=-1)) + 1 for part in numbers), default=0)
         if needed > len(self._counts):
             more = np.zeros(max(needed, 2 * len(self._counts)) - len(self._counts), np.int64)
             self._counts = np.concatenate([self._counts, more])
@@ -120,38 +110,48 @@ class _Goal:
             for column, coded, domain in zip(columns, register.domains, self._domains, strict=True)
         ]
 
-    def _numbered(self, rows: StoredRows, encoding: Encoding, context: Context) -> Integers:
-        """The number of the member that each record names."""
-        if self._register is None:
-            self.start_numbering(context.encoding)
-            assert self._register is not None
+    def _counted(self, rows: StoredRows, encoding: Encoding) -> tuple[Integers, Integers]:
+        """The numbers of the members that records name, in order, and how many name each."""
+        assert self._register is not None
         if not len(rows):
-            return np.empty(0, np.int64)
+            return _NONE, _NONE
         # The arguments of a record, and the value if it is of a fluent.
         terms, term_domains = [*rows.arguments, *rows.columns[2:3]], [*encoding[0], encoding[1]]
         columns = [terms[position] for position in self._positions]
         domains = [term_domains[position] for position in self._positions]
-        if all(map(operator.is_, domains, self._register.domains)):
-            return self._register.enter(columns, len(rows))[0]
+        if len(columns) == 1 and domains[0] is not None and domains[0] is self._register.domains[0]:
+            # A single code is its own number.
+            numbers, counts = _counts_of(columns[0], len(domains[0]))
+            self._register.enter([numbers], len(numbers))
+            return numbers, counts
         # Many records name the same few members, so each member is looked up once.
         first, which = distinct(columns, domains)
         members = [
             recoded(Column(column[first], domain), target, len(first))
             for column, domain, target in zip(columns, domains, self._register.domains, strict=True)
         ]
-        return self._register.enter(members, len(first))[0][which]
+        numbers = self._register.enter(members, len(first))[0]
+        distinct_numbers, places = np.unique(numbers, return_inverse=True)
+        counts = np.zeros(len(distinct_numbers), np.int64)
+        np.add.at(counts, places, np.bincount(which, minlength=len(first)))
+        return distinct_numbers, counts
+
+
+def _counts_of(codes: Array, size: int) -> tuple[Integers, Integers]:
+    """The distinct codes of a domain of some size, in order, and how often each stands there."""
+    if size > 16 * len(codes) + 1024:
+        return np.unique(codes, return_counts=True)
+    counts = np.bincount(codes)
+    numbers = np.flatnonzero(counts)
+    return numbers, counts[numbers]
 
 
 class Population:
     """The members of all dynamic domains of a program."""
 
-    def __init__(self, definitions: Definitions) -> None:
-        keys = {(relation.name, relation.arity) for relation, _ in definitions.domains}
-        self.goals = [
-            _Goal(grounding.entity, goal)
-            for grounding in (definitions.groundings if keys else ())
-            for goal in domain_goals(grounding, keys)
-        ]
+    def __init__(self, plan: Plan) -> None:
+        keys = {(r.name, r.arity) for r, _ in plan.checked.definitions.domains}
+        self.goals = [_Goal(entity, goal) for entity, goal in plan.member_goals]
         self._filled: dict[Predicate, tuple[list[Array], int]] = {
             key: ([np.empty(0, np.int64)] * key[1], 1) for key in keys
         }

@@ -165,7 +165,7 @@ class Run(QueryLoop):
 
     def make_population(self) -> Population:
         """The domains that grow with the input, still without members."""
-        return Population(self.checked.definitions)
+        return Population(self.plan)
 
     @property
     def may_walk(self) -> bool:

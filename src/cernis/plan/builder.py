@@ -45,7 +45,7 @@ from cernis.plan.properties.confined_news import (
 from cernis.plan.properties.definition_diff import digests, fingerprint
 from cernis.plan.properties.domain_retention import are_anchored
 from cernis.plan.properties.duration_reach import duration_reach
-from cernis.plan.properties.growing_predicates import growing
+from cernis.plan.properties.growing_predicates import domain_goals, growing
 from cernis.plan.properties.key_reads import Home, Link, homes, links
 from cernis.plan.properties.pattern_needs import PatternNeeds, pattern_needs
 from cernis.plan.properties.relation_roles import DurationReach, Roles, roles_of
@@ -60,6 +60,7 @@ from cernis.plan.stages import (
 )
 from cernis.plan.sweep.fits import sweep_plans
 from cernis.plan.sweep.lanes import Lane, ListOutput, ListProgram, SweepPlan, is_hidden
+from cernis.syntax.tree import Compound
 
 if TYPE_CHECKING:
     from cernis.plan.properties.pointwise import Sliced
@@ -125,6 +126,17 @@ class Plan:
     def growing(self) -> frozenset[str]:
         """The names of domains that grow with the input, and of predicates that ask for them."""
         return growing(self)
+
+    @cached_property
+    def member_goals(self) -> tuple[tuple[Event | Pair, Compound], ...]:
+        """Which goals say that arguments of input entities are members of growing domains."""
+        definitions = self.checked.definitions
+        keys = {(relation.name, relation.arity) for relation, _ in definitions.domains}
+        return tuple(
+            (grounding.entity, goal)
+            for grounding in (definitions.groundings if keys else ())
+            for goal in domain_goals(grounding, keys)
+        )
 
     @cached_property
     def may_forget_members(self) -> bool:

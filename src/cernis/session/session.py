@@ -124,7 +124,7 @@ class Session(QueryLoop):
         self.layout = RelationLayout(self.plan, template)
         self.memory = self._working_memory()
         self.memory.future = self.future
-        self.population = Population(self.plan.checked.definitions)
+        self.population = Population(self.plan)
         self.may_walk = self.memory.defers = self._can_walk()
         self.may_be_incremental = self._can_confine_news()
         self.evaluator = self._make_evaluator(self.may_be_incremental and not self.may_walk)

@@ -136,7 +136,7 @@ class StageRun(Run):
 
     def make_population(self) -> Population:
         """The members of growing domains, some of them from a survey of all the input."""
-        return SurveyedMembers(self.checked.definitions, self._job.members or {})
+        return SurveyedMembers(self.plan, self._job.members or {})
 
 
 class WindowedRun(StageRun):

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from cernis.check.model import Definitions, FluentKind, Relation
+from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.population import Population
 from cernis.evaluate.query_loop import Admitted, Predicate, WindowRecords
 from cernis.kernels.array_types import Array
 from cernis.operators.context.query_context import Context
+from cernis.plan.builder import Plan
 from cernis.spark.exchange.batch_job import Member, Spans
 from cernis.spark.exchange.stage_output import (
     Harvest,
@@ -127,8 +128,8 @@ def _no_courses(relation: Relation, context: Context) -> Courses:
 class SurveyedMembers(Population):
     """The members of growing domains; those of some domains come from a survey of all the input."""
 
-    def __init__(self, definitions: Definitions, surveyed: Mapping[Predicate, Surveyed]) -> None:
-        super().__init__(definitions)
+    def __init__(self, plan: Plan, surveyed: Mapping[Predicate, Surveyed]) -> None:
+        super().__init__(plan)
         self._surveyed = surveyed
         self._number = 0
 
