@@ -50,7 +50,7 @@ def test_lines_are_grouped_as_by_the_twin(seed: int) -> None:
     print("seed", seed)
     content = drawn(seed)
     separated = separate(content)
-    groups = np.random.default_rng(seed).integers(0, 3, separated.size)
+    groups = np.random.default_rng(seed).integers(0, 1 + seed % 4, separated.size)
     grouped, order, bounds = separated.grouped(groups)
     assert order.tolist() == np.argsort(groups, kind="stable").tolist()
     assert bounds.tolist() == np.searchsorted(groups[order], range(len(bounds))).tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -85,7 +84,7 @@ class _Goal:
         was_member = self._counts[named] > 0
         self._counts[added] += counts
         self._counts[removed] -= fewer
-        return self._member_columns(named[(self._counts[named] > 0) != was_member])
+        return self._member_columns(np.sort(named[(self._counts[named] > 0) != was_member]))
 
     def _make_room(self, *numbers: Integers) -> None:
         """Let there be a count for each of some members."""
@@ -111,7 +110,7 @@ class _Goal:
         ]
 
     def _counted(self, rows: StoredRows, encoding: Encoding) -> tuple[Integers, Integers]:
-        """The numbers of the members that records name, in order, and how many name each."""
+        """The numbers of the members that records name, each once, and how many name each."""
         assert self._register is not None
         if not len(rows):
             return _NONE, _NONE
@@ -131,10 +130,13 @@ class _Goal:
             for column, domain, target in zip(columns, domains, self._register.domains, strict=True)
         ]
         numbers = self._register.enter(members, len(first))[0]
+        counts = np.bincount(which, minlength=len(first))
+        if all(one is other for one, other in zip(domains, self._register.domains, strict=True)):
+            return numbers, counts
         distinct_numbers, places = np.unique(numbers, return_inverse=True)
-        counts = np.zeros(len(distinct_numbers), np.int64)
-        np.add.at(counts, places, np.bincount(which, minlength=len(first)))
-        return distinct_numbers, counts
+        sums = np.zeros(len(distinct_numbers), np.int64)
+        np.add.at(sums, places, counts)
+        return distinct_numbers, sums
 
 
 def _counts_of(codes: Array, size: int) -> tuple[Integers, Integers]:

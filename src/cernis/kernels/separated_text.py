@@ -104,7 +104,10 @@ class SeparatedText(NamedTuple):
         """The lines group by group, so that those that are read together lie together.
 
         Gives also which lines they are, and where the lines of each group begin, and the last end.
+        Nothing is copied if all are of the first group, as in a file of one kind of record.
         """
+        if not groups.any():
+            return self, np.arange(self.size), np.array([0, self.size])
         places = self.separators[self.firsts]
         sizes = [np.bincount(groups), *(np.bincount(groups, np.diff(own)).astype(np.int64)
                                         for own in (self.firsts, places))]  # fmt: skip
