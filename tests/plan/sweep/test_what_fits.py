@@ -18,7 +18,7 @@ FITS: dict[str, tuple[int, int, int, int, int]] = {
     "fleet": (10, 1, 0, 0, 0),
     "jetstream": (0, 0, 0, 0, 2),
     "maritime": (15, 4, 3, 0, 0),
-    "netbill": (0, 0, 0, 6, 1),
+    "netbill": (0, 0, 0, 7, 0),
     "rendezvous": (3, 0, 1, 0, 3),
     "surveillance": (1, 1, 0, 0, 7),
     "toy": (3, 0, 0, 0, 0),
@@ -29,7 +29,7 @@ FITS: dict[str, tuple[int, int, int, int, int]] = {
 
 # Why definitions stay with columns that do so by themselves, and not for what they read.
 REASONS: dict[str, dict[str, str]] = {
-    "netbill": {"per(accept_quote(_,_,_))/3": "reads suspended/2 by another key"},
+    "surveillance": {"close/3": "needs a family: its argument Id1 takes any value"},
 }
 
 
