@@ -59,8 +59,7 @@ def sessions(window: int | None, policy: str = "early") -> tuple[Session, Sessio
     return walked, restored, columns
 
 
-@pytest.mark.parametrize("policy", ["early", "final"])
-@pytest.mark.parametrize("window", [None, 15, 5])
+@pytest.mark.parametrize(("window", "policy"), [(None, "early"), (15, "final"), (5, "partial")])
 @pytest.mark.parametrize("name", CASES)
 def test_sessions(name: str, window: int | None, policy: str, tmp_path: Path) -> None:
     """One of the walked sessions is saved and restored after each query."""
