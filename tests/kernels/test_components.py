@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cernis.kernels.components import components, components_plain
+from cernis.kernels.components import GrowingComponents, components, components_plain
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -43,3 +43,19 @@ def test_without_links_each_element_is_a_component() -> None:
     for count in (0, 2):
         labels, number = components(count, [])
         assert (labels.tolist(), number) == (list(range(count)), count)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_components_that_grow_are_those_of_all_links(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    growing, links, count = GrowingComponents(), [], 0
+    for _ in range(5):
+        count += int(random.integers(1, 20))
+        links.append(
+            tuple(random.integers(-1, count, (2, int(random.integers(0, count // 2 + 1)))))
+        )
+        growing.link(count, links[-1:])
+        labels, _ = components(count, links)
+        elements = random.integers(0, count, int(random.integers(0, 3)))
+        expected = np.isin(labels, labels[elements])
+        assert np.array_equal(growing.linked_to(elements), expected), f"seed {seed}"

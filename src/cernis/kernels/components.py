@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers, Place
+from cernis.kernels.array_types import Booleans, Integers, Place
 from cernis.kernels.compile import kernel, part
 
 
@@ -73,3 +73,32 @@ def components_plain(
                 labels[left] = labels[right] = min(labels[left], labels[right])
     numbers = {label: number for number, label in enumerate(sorted(set(labels)))}
     return np.array([numbers[label] for label in labels], np.int64), len(numbers)
+
+
+@kernel("writable-integers", "nothing")
+def _shorten(parents: Integers) -> None:
+    """Let the parent of each element be the one that stands for its component."""
+    for element in range(Place(len(parents))):
+        parents[element] = parents[Place(parents[element])]
+
+
+class GrowingComponents:
+    """Connected components of elements, to which elements and links are added."""
+
+    def __init__(self) -> None:
+        self._parents = np.empty(0, np.int64)
+
+    def link(self, count: int, links: Iterable[tuple[Integers, Integers]]) -> None:
+        """Let there be so many elements, with further links; see `components`."""
+        known = len(self._parents)
+        self._parents = np.concatenate([self._parents, np.arange(known, count)])
+        for lefts, rights in links:
+            _link(np.ascontiguousarray(lefts), np.ascontiguousarray(rights), self._parents)
+
+    def linked_to(self, elements: Integers) -> Booleans:
+        """For each element: is it in the component of one of these?"""
+        _shorten(self._parents)
+        chosen = np.zeros(len(self._parents), np.bool_)
+        chosen[self._parents[elements]] = True
+        is_linked: Booleans = chosen[self._parents]
+        return is_linked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,8 @@ import cernis
 from cernis.answers.result import as_text
 from cernis.errors import ProgramError
 from cernis.evaluate.evaluator_choice import can_walk
+from cernis.evaluate.linked.linked_cells import LinkedCells
+from cernis.evaluate.linked.linked_rows import FiredRows, ToldRows
 from cernis.evaluate.run import Run
 from cernis.plan.builder import Plan
 from cernis.records.record_sources import read_events
@@ -95,6 +98,63 @@ def test_sessions_with_late_and_retracted_records(seed: int, window: int | None)
     walking = WalkingSession(plan, window=window, step=4, start=0)
     by_columns = Session(plan, window=window, step=4, start=0, incremental=False)
     compare(walking, by_columns, lines, seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("window", [None, 11])
+def test_sessions_with_few_late_records_of_several_markets(seed: int, window: int | None) -> None:
+    """Only the instances that are linked to those with late records are walked again."""
+    plan, author = random_plan(seed)
+    lines = [line for line in author.stream(lag=7, markets=5) if is_kept(line, author.random)]
+    walking = WalkingSession(plan, window=window, step=4, start=0)
+    by_columns = Session(plan, window=window, step=4, start=0, incremental=False)
+    compare(walking, by_columns, lines, seed)
+
+
+def is_kept(line: str, random: Random) -> bool:
+    """Of records that come late or are taken back, one in four is kept."""
+    name, arrival, time, *_ = line.split("|")
+    return (arrival == time and name[0] != "-") or random.random() < 0.25
+
+
+def test_late_records_concern_linked_instances_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = cernis.load("""
+        initiatedAt(f(X, Y)=u, T) :- happensAt(a(X, Y), T), \\+ holdsAt(g(X)=u, T).
+        fi(f(X, Y)=u, f(X, Y)=v, 5).
+        initiatedAt(g(X)=u, T) :- happensAt(b(X, Y), T), holdsAt(f(X, Y)=u, T).
+        terminatedAt(g(X)=u, T) :- happensAt(b(X, Y), T), holdsAt(f(X, Y)=v, T).
+    """).plan
+    assert plan.linked
+    walked: list[tuple[int, int | None]] = []
+    walk = LinkedCells.walk
+
+    def noted(cells: LinkedCells, rows: FiredRows, *args: Any, **more: Any) -> ToldRows:
+        only = more.get("only")
+        walked.append((len(rows.times), None if only is None else sum(map(len, only))))
+        return walk(cells, rows, *args, **more)
+
+    monkeypatch.setattr(LinkedCells, "walk", noted)
+    session = WalkingSession(plan, window=100, step=10, start=0)
+    records = [f"a|{t}|{t}|x{t % 10}|y{t % 10}" for t in range(1, 50)]
+    session.insert(records)
+    session.query(50)
+    assert walked == [(49, None)]
+    session.insert(["b|55|13|x2|y2", "a|56|56|x1|y1"])
+    feed = session.query(60)
+    # The anchor goes to the edge, then two instances are walked again, then all others go on.
+    assert walked[1:] == [(0, 2), (6, 2), (1, None)]
+    told = {(row["change"], *row["args"]) for row in feed.table().to_pylist()}
+    assert ("insert", "x2") in told
+    by_columns = Session(plan, window=100, step=10, start=0, incremental=False)
+    by_columns.insert(records)
+    by_columns.query(50)
+    by_columns.insert(["b|55|13|x2|y2", "a|56|56|x1|y1"])
+    expected = by_columns.query(60)
+    assert _sorted_rows(feed) == _sorted_rows(expected)
+
+
+def _sorted_rows(feed: Any) -> list[str]:
+    return sorted(map(str, feed.table().to_pylist()))
 
 
 def compare(walking: Session, by_columns: Session, lines: list[str], seed: int) -> None:

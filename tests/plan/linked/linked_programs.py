@@ -57,14 +57,18 @@ class LinkedAuthor:
             self._static()
         return "\n".join(self.clauses) + "\n" + FACTS
 
-    def stream(self, lag: int = 0) -> list[str]:
-        """Some records, several at most points; some arrive late, some are taken back."""
+    def stream(self, lag: int = 0, markets: int = 1) -> list[str]:
+        """Some records, several at most points; some arrive late, some are taken back.
+
+        Each is of one market; those of different markets have no entities in common.
+        """
         random, lines = self.random, []
-        for _ in range(random.randint(10, 60)):
+        for _ in range(random.randint(10, 60) * (1 + markets // 2)):
+            market = random.choice(["", *(f"_{number}" for number in range(1, markets))])
             time, event = random.randint(1, 30), random.choice(EVENTS)
             arrival = time + (random.choice((0, 0, lag)) if lag else 0)
             name, _, args = event[:-1].partition("(")
-            values = [random.choice(_DOMAINS[arg]) for arg in args.split(", ")]
+            values = [random.choice(_DOMAINS[arg]) + market for arg in args.split(", ")]
             lines.append("|".join([name, str(arrival), str(time), *values]))
             if lag and random.random() < 0.15:
                 again = arrival + random.randint(1, lag)

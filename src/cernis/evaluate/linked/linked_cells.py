@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cernis.evaluate.linked.linked_queues import LinkedQueues
 from cernis.evaluate.linked.linked_rows import FiredRows, ToldRows, joined_told
 from cernis.kernels.array_types import Integers, Matrix, Words
 from cernis.kernels.linked.linked_output import in_told_order, list_open
 from cernis.kernels.linked.linked_tables import (
+    CONFLICT_CODES,
     LINE,
     LINKS,
     NO_CHAIN,
@@ -27,7 +29,6 @@ from cernis.kernels.linked.linked_walk import (
     NEEDS_OUTPUT,
     PROGRESS_SIZE,
     WRITTEN,
-    DelayQueues,
     LinkedMemory,
     LinkedRecords,
     LinkedRules,
@@ -38,7 +39,6 @@ from cernis.kernels.linked.linked_walk import (
 from cernis.kernels.sweep.lane_tables import ARMED, DELAY
 from cernis.kernels.sweep.transition import with_derived
 
-_FEWEST = 64
 _EARLIEST = np.iinfo(np.int64).min
 ALL = (1 << 64) - 1
 
@@ -53,13 +53,14 @@ class LinkedMachine:
         self.memo = np.zeros(MEMO_SIZE, np.uint64)
         self.output = np.empty((4096, 4), np.int64)
         numbers = np.repeat(np.arange(len(kinds)), 64)
-        self.code_kinds = np.concatenate([numbers, numbers, numbers[:64], numbers])
+        of_conflicts = np.minimum(np.arange(CONFLICT_CODES), len(kinds) - 1)
+        self.code_kinds = np.concatenate([numbers, numbers, of_conflicts, numbers])
         """For each code: the kind of the instances it is told of."""
         self.code_uses = np.concatenate(
             [
                 *(_bits(int(kind.lane.reported)) for kind in kinds),
                 *(_bits(int(kind.lane.reported_signals)) for kind in kinds),
-                _bits(1),
+                (np.arange(CONFLICT_CODES) < len(kinds)).astype(np.int64),
                 *(_bits((1 << len(kind.lane.delays)) - 1) for kind in kinds),
             ]
         )
@@ -72,13 +73,13 @@ class LinkedMachine:
 
     @property
     def conflict_code(self) -> int:
-        """The code of conflicts."""
+        """The first code of conflicts; each kind has one."""
         return 2 * self.signal_code
 
     @property
     def arm_code(self) -> int:
         """The first code of a delay that was under way."""
-        return self.conflict_code + 64
+        return self.conflict_code + CONFLICT_CODES
 
     def grow_output(self, count: int, room: int) -> None:
         """Make room for more output; so many rows are written."""
@@ -108,14 +109,12 @@ class LinkedCells:
         self.handles: list[Integers] = [np.empty(0, np.int64) for _ in machine.kinds]
         """By kind: the handle of each number."""
         self._used = 0
-        self._capacity = _FEWEST
-        self._clear_queues()
+        self._queues = self._queues_of(self.handles)
 
-    def _clear_queues(self) -> None:
-        count = len(self._machine.queues)
-        self._queue_times = np.empty(count * self._capacity, np.int64)
-        self._queue_handles = np.empty(count * self._capacity, np.int64)
-        self._marks = np.zeros(2 * count, np.int64)
+    @property
+    def line_count(self) -> int:
+        """How many lines of the cache there are."""
+        return self._used // LINE
 
     # -- instances --------------------------------------------------------------------------
 
@@ -151,7 +150,7 @@ class LinkedCells:
         if tables.chains:
             join_chains(self._machine.tables, kind, self.cells.view(np.uint64), handles)
         if has_dues:
-            self._fill_queues()
+            self._queues = self._queues_of(self.handles)
 
     def _first_row(self, tables: KindTables, start: int) -> Integers:
         """What most instances begin with."""
@@ -202,58 +201,60 @@ class LinkedCells:
         place = self._machine.kinds[kind].allowed_at
         self.cells[self.handles[kind][numbers] + place] = allowed.view(np.int64)
 
-    def copy_from(self, other: LinkedCells) -> None:
-        """Become as another one is, whose instances are the same."""
-        self.cells[: self._used] = other.cells[: self._used]
-        self._fill_queues()
+    def copy_from(self, other: LinkedCells, only: list[Integers] | None) -> None:
+        """Let instances be as they are in another one that has the same ones; all, or only some."""
+        if only is None:
+            self.cells[: self._used] = other.cells[: self._used]
+            self._queues = self._queues_of(self.handles)
+            return
+        for own, tables in zip(only, self._machine.kinds, strict=True):
+            places = (own[:, None] + np.arange(tables.width)).ravel()
+            self.cells[places] = other.cells[places]
 
     # -- queues -----------------------------------------------------------------------------
 
-    def _fill_queues(self) -> None:
-        """Bring what is due into the queues, from what is known of instances."""
+    def _queues_of(self, handles: list[Integers]) -> LinkedQueues:
+        """What is due of some instances, by kind."""
         entries = []
         for kind, due_at, _ in self._machine.queues.tolist():
-            handles = self.handles[kind]
-            dues = self.cells[handles + due_at]
+            dues = self.cells[handles[kind] + due_at]
             armed = np.flatnonzero(dues != NO_DUE)
             order = armed[np.argsort(dues[armed], kind="stable")]
-            entries.append((dues[order], handles[order]))
-        self._put(entries)
-
-    def _put(self, entries: list[tuple[Integers, Integers]]) -> None:
-        most = max((len(dues) for dues, _ in entries), default=0)
-        while self._capacity < 2 * most:
-            self._capacity *= 2
-        self._clear_queues()
-        for queue, (dues, handles) in enumerate(entries):
-            first = queue * self._capacity
-            self._queue_times[first : first + len(dues)] = dues
-            self._queue_handles[first : first + len(dues)] = handles
-            self._marks[2 * queue + 1] = len(dues)
-
-    def _grow_queues(self) -> None:
-        entries = []
-        for queue in range(len(self._machine.queues)):
-            head, tail = self._marks[2 * queue : 2 * queue + 2].tolist()
-            places = queue * self._capacity + (np.arange(head, tail) & (self._capacity - 1))
-            entries.append((self._queue_times[places], self._queue_handles[places]))
-        self._capacity *= 2
-        self._put(entries)
+            entries.append((dues[order], handles[kind][order]))
+        return LinkedQueues(entries)
 
     # -- walks ------------------------------------------------------------------------------
 
     def walk(
         self, rows: FiredRows, until: int, opened_after: int | None = None,
-        tells_arms: bool = False,
+        tells_arms: bool = False, only: list[Integers] | None = None,
+        told_of: list[Integers] | None = None,
     ) -> ToldRows:  # fmt: skip
         """Walk over rows, in the order of time, and what is due; gives what is told, sorted.
 
         That is what has ended; what holds at the end since some time after `opened_after`, if that
-        is given; signals and conflicts; and, on request, when delays were under way.
+        is given; signals and conflicts; and, on request, when delays were under way. `only` has the
+        handles of some instances, by kind, that no others are linked to: all others stay as they
+        are, and rows must be of these. Where only some have rows, `told_of` has the handles of
+        those of which it is told what holds.
         """
+        queues = self._queues if only is None else self._queues_of(only)
+        handles = self.handles if only is None else only
+        written = self._walk(rows, queues, handles, until, tells_arms)
+        if only is not None:
+            self._queues.merge(queues)
+        if opened_after is not None:
+            written = self._list_open(written, opened_after, told_of or handles)
+        return self._told(written)
+
+    def _walk(
+        self, rows: FiredRows, queues: LinkedQueues, handles: list[Integers], until: int,
+        tells_arms: bool,
+    ) -> int:  # fmt: skip
+        """Walk; gives how many rows were written."""
         machine = self._machine
         counts = np.zeros(2 * len(machine.kinds), np.int64)
-        most = max((len(handles) for handles in self.handles), default=0)
+        most = max((len(each) for each in handles), default=0)
         touched = np.empty((len(counts), max(most, 1)), np.int64)
         progress = np.zeros(PROGRESS_SIZE, np.int64)
         wanted = 2 * len(rows.times) + 1024
@@ -263,29 +264,25 @@ class LinkedCells:
             status = walk_linked(
                 LinkedRules(machine.tables, machine.queues, machine.memo),
                 LinkedMemory(self.cells, self.cells.view(np.uint64)), LinkedRecords(*rows),
-                DelayQueues(self._queue_times, self._queue_handles, self._marks),
-                TouchedHandles(touched, counts), machine.output, progress, until, tells_arms,
+                queues.arrays, TouchedHandles(touched, counts), machine.output, progress, until,
+                tells_arms,
             )  # fmt: skip
             if status == DONE:
-                break
+                return int(progress[WRITTEN])
             if status == NEEDS_OUTPUT:
                 machine.grow_output(int(progress[WRITTEN]), 2 * len(machine.output))
             else:
-                self._grow_queues()
-        written = int(progress[WRITTEN])
-        if opened_after is not None:
-            written = self._list_open(written, opened_after)
-        return self._told(written)
+                queues.grow()
 
-    def open_intervals(self) -> ToldRows:
-        """What holds now, in no order."""
-        count = self._list_open(0, _EARLIEST)
+    def open_intervals(self, only: list[Integers] | None = None) -> ToldRows:
+        """What holds now, in no order; of some instances only if their handles are given."""
+        count = self._list_open(0, _EARLIEST, self.handles if only is None else only)
         return ToldRows(*np.ascontiguousarray(self._machine.output[:count].T))
 
-    def _list_open(self, written: int, bound: int) -> int:
+    def _list_open(self, written: int, bound: int, by_kind: list[Integers]) -> int:
         """Write what holds since some time after a bound; gives how many rows there are then."""
         machine, words = self._machine, self.cells.view(np.uint64)
-        for kind, handles in enumerate(self.handles):
+        for kind, handles in enumerate(by_kind):
             while True:
                 count = list_open(
                     machine.tables, kind, words, self.cells, handles, machine.output, written,
@@ -307,7 +304,6 @@ class LinkedCells:
     def _in_order(self, output: Matrix, count: int) -> ToldRows:
         sizes = np.array([len(handles) for handles in self.handles], np.int64)
         by_code = self._machine.code_uses * sizes[self._machine.code_kinds]
-        by_code[self._machine.conflict_code] = sizes.max()
         return ToldRows(*in_told_order(output, count, by_code))
 
     def running_delays(self) -> ToldRows:
@@ -329,4 +325,4 @@ class LinkedCells:
         self._used = other._used
         self.cells[: self._used] = other.cells[: self._used]
         self.handles = list(other.handles)
-        self._fill_queues()
+        self._queues = self._queues_of(self.handles)

@@ -51,6 +51,9 @@ LINE = 8
 KIND_BITS = 8
 """A record's instance is its handle, shifted by so many bits, plus the number of its kind."""
 
+CONFLICT_CODES = 1 << KIND_BITS
+"""So many codes of output are there for conflicts."""
+
 NO_DUE = np.int64(np.iinfo(np.int64).max)
 """A delay that is not under way is due then."""
 

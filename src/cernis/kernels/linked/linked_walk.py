@@ -20,7 +20,13 @@ import numpy as np
 from cernis.kernels.array_types import Integers, Matrix, Words
 from cernis.kernels.compile import body, kernel, part
 from cernis.kernels.linked import linked_tables as tables_of
-from cernis.kernels.linked.linked_tables import HALF, NO_CHAIN, NO_DUE, NO_NEIGHBOUR
+from cernis.kernels.linked.linked_tables import (
+    CONFLICT_CODES,
+    HALF,
+    NO_CHAIN,
+    NO_DUE,
+    NO_NEIGHBOUR,
+)
 from cernis.kernels.sweep.lane_tables import ARMED, DELAY, DELAY_SIZE, TICK
 from cernis.kernels.sweep.transition import commit, derived_again
 from cernis.kernels.sweep.word_bits import ALL_BITS, ONE, ZERO, Time, Word, lowest_bit
@@ -60,7 +66,7 @@ _DELAY_SIZE, _HEADER = np.uint64(DELAY_SIZE), np.uint64(tables_of.HEADER)
     _READERS_AT, _READER_COUNT,
 ) = (np.uint64(place) for place in range(tables_of.HEADER))  # fmt: skip
 _TWO, _THREE, _FOUR = np.uint64(2), np.uint64(3), np.uint64(4)
-_SIX, _CODES = np.uint64(6), np.uint64(64)
+_SIX, _CONFLICT_CODES = np.uint64(6), np.uint64(CONFLICT_CODES)
 _HALF, _NONE, _NO_CHAIN = np.uint64(HALF), np.uint64(NO_NEIGHBOUR), np.uint64(NO_CHAIN)
 _QUEUE_KIND, _QUEUE_DUE, _QUEUE_BIT = (np.uint64(place) for place in range(3))
 
@@ -361,7 +367,7 @@ def _tell_happenings(
         signals &= signals - ONE
         written += ONE
     if conflicts != ZERO:
-        output[written, 0], output[written, 1] = codes << ONE, number
+        output[written, 0], output[written, 1] = (codes << ONE) + (code >> _SIX), number
         output[written, 2], output[written, 3] = time, np.int64(conflicts)
         written += ONE
     return written
@@ -423,7 +429,7 @@ def _decide_kind(
         if (armed | ((held ^ new) & tables[header + _ARMED_BITS])) != ZERO:
             written = _set_timers(
                 time, tables, header, handle, new, armed, cells, waiting, mask, tells_arms,
-                (codes << ONE) + _CODES + code, output, written,
+                (codes << ONE) + _CONFLICT_CODES + code, output, written,
             )  # fmt: skip
         written = _tell_happenings(
             time, code, codes, cells[handle + _NUMBER], signals & tables[header + _SIGNALS],
@@ -497,8 +503,9 @@ def walk_linked(
 
     An output row has a code, the number of an instance, a start and an end. The code of an interval
     that has ended is its state bit, plus 64 for each kind before its own. After these codes come
-    those of reported signals in the same order, then those of conflicts, with how many there are in
-    place of the end, and then those of delays that were under way, which are told on request.
+    those of reported signals in the same order, then one of conflicts for each kind, with how many
+    there are in place of the end; those of delays that were under way, which are told on request,
+    come `CONFLICT_CODES` later.
     """
     row, rows = np.uint64(progress[ROW]), np.uint64(len(records.times))
     written, kind_mask = np.uint64(progress[WRITTEN]), _KIND_MASK

@@ -103,7 +103,7 @@ class PlainLinkedWalk:
             if signals & reported & 1 << bit:
                 self.rows.append((count + 64 * each.kind + bit, each.number, time, time))
         if conflicts:
-            self.rows.append((2 * count, each.number, time, conflicts))
+            self.rows.append((2 * count + each.kind, each.number, time, conflicts))
 
     def _tell_edges(self, time: int, each: PlainInstance, new: int) -> None:
         for bit in self.kinds[each.kind].slots:

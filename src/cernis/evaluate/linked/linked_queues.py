@@ -1,0 +1,68 @@
+"""What is due: a queue for each delay, in which what is armed later is due later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cernis.kernels.array_types import Integers
+from cernis.kernels.linked.linked_walk import DelayQueues
+
+_FEWEST = 64
+
+QueueEntries = tuple[Integers, Integers]
+"""The times at which something is due, in order, and the handles of the instances."""
+
+
+class LinkedQueues:
+    """The queues of all delays, as rings of one size."""
+
+    def __init__(self, entries: Sequence[QueueEntries]) -> None:
+        self._capacity = _FEWEST
+        self._put(entries)
+
+    def _put(self, entries: Sequence[QueueEntries]) -> None:
+        most = max((len(times) for times, _ in entries), default=0)
+        while self._capacity < 2 * most:
+            self._capacity *= 2
+        self.times = np.empty(len(entries) * self._capacity, np.int64)
+        self.handles = np.empty(len(entries) * self._capacity, np.int64)
+        self.marks = np.zeros(2 * len(entries), np.int64)
+        for queue, (times, handles) in enumerate(entries):
+            first = queue * self._capacity
+            self.times[first : first + len(times)] = times
+            self.handles[first : first + len(times)] = handles
+            self.marks[2 * queue + 1] = len(times)
+
+    @property
+    def arrays(self) -> DelayQueues:
+        """The queues as kernels take them."""
+        return DelayQueues(self.times, self.handles, self.marks)
+
+    def entries(self) -> list[QueueEntries]:
+        """What is in each queue."""
+        entries = []
+        for queue in range(len(self.marks) // 2):
+            head, tail = self.marks[2 * queue : 2 * queue + 2].tolist()
+            places = queue * self._capacity + (np.arange(head, tail) & (self._capacity - 1))
+            entries.append((self.times[places], self.handles[places]))
+        return entries
+
+    def grow(self) -> None:
+        """Make room for twice as many entries."""
+        entries = self.entries()
+        self._capacity *= 2
+        self._put(entries)
+
+    def merge(self, others: LinkedQueues) -> None:
+        """Take the entries of other queues in, each at its time.
+
+        An entry that is there twice does no harm: an instance fires once at a point.
+        """
+        merged = []
+        for one, other in zip(self.entries(), others.entries(), strict=True):
+            times, handles = (np.concatenate(pair) for pair in zip(one, other, strict=True))
+            order = np.argsort(times, kind="stable")
+            merged.append((times[order], handles[order]))
+        self._put(merged)
