@@ -64,7 +64,8 @@ class LinkedAuthor:
         """
         random, lines = self.random, []
         for _ in range(random.randint(10, 60) * (1 + markets // 2)):
-            market = random.choice(["", *(f"_{number}" for number in range(1, markets))])
+            market = f"_{random.randrange(markets)}" if markets > 1 else ""
+            market = "" if market == "_0" else market
             time, event = random.randint(1, 30), random.choice(EVENTS)
             arrival = time + (random.choice((0, 0, lag)) if lag else 0)
             name, _, args = event[:-1].partition("(")

@@ -216,7 +216,8 @@ class LinkedCells:
     def _queues_of(self, handles: list[Integers]) -> LinkedQueues:
         """What is due of some instances, by kind."""
         entries = []
-        for kind, due_at, _ in self._machine.queues.tolist():
+        delays = len(self._machine.queues) // 2
+        for kind, due_at, _ in self._machine.queues[:delays].tolist():
             dues = self.cells[handles[kind] + due_at]
             armed = np.flatnonzero(dues != NO_DUE)
             order = armed[np.argsort(dues[armed], kind="stable")]

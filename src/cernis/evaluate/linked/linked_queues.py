@@ -1,4 +1,8 @@
-"""What is due: a queue for each delay, in which what is armed later is due later."""
+"""What is due: a queue for each delay, in which what is armed later is due later.
+
+Each delay has a second queue, to which a walk adds nothing. It has what is due of instances as
+they are found: some of them may be ahead of the others.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,12 @@ QueueEntries = tuple[Integers, Integers]
 
 
 class LinkedQueues:
-    """The queues of all delays, as rings of one size."""
+    """The queues of all delays, as rings of one size: first ones, then second ones."""
 
     def __init__(self, entries: Sequence[QueueEntries]) -> None:
         self._capacity = _FEWEST
-        self._put(entries)
+        nothing = np.empty(0, np.int64)
+        self._put([*((nothing, nothing) for _ in entries), *entries])
 
     def _put(self, entries: Sequence[QueueEntries]) -> None:
         most = max((len(times) for times, _ in entries), default=0)
@@ -60,9 +65,11 @@ class LinkedQueues:
 
         An entry that is there twice does no harm: an instance fires once at a point.
         """
-        merged = []
-        for one, other in zip(self.entries(), others.entries(), strict=True):
-            times, handles = (np.concatenate(pair) for pair in zip(one, other, strict=True))
+        entries, more = self.entries(), others.entries()
+        delays = len(entries) // 2
+        for delay in range(delays):
+            parts = entries[delays + delay], more[delay], more[delays + delay]
+            times, handles = (np.concatenate(columns) for columns in zip(*parts, strict=True))
             order = np.argsort(times, kind="stable")
-            merged.append((times[order], handles[order]))
-        self._put(merged)
+            entries[delays + delay] = times[order], handles[order]
+        self._put(entries)

@@ -70,7 +70,7 @@ class LinkedState:
         self._additions: list[_Addition] = []
         self._components = GrowingComponents()
         self._pending: list[tuple[Integers, Integers]] = []
-        """Links of instances that components do not know yet, by lines."""
+        """Links of instances that components do not know yet, by handles."""
         self._log = RecordLog()
         """The records since the anchor, up to the last query."""
         self._come: list[FiredRows] = []
@@ -100,9 +100,10 @@ class LinkedState:
         for place, target in enumerate(self.kinds[kind].links):
             handles[:, place] = self._cells.handles[target][links[:, place]]
         addition = _Addition(kind, words, allowed, handles, since, arms)
+        known = self.count(kind)
         self._add(addition, self._cells)
-        new = self._cells.handles[kind][-len(links) :] // LINE
-        self._pending += [(new, handles[:, place] // LINE) for place in range(links.shape[1])]
+        new = self._cells.handles[kind][known:]
+        self._pending += [(new, handles[:, place]) for place in range(links.shape[1])]
         if self._anchor is not None:
             self._add(addition, self._anchor)
         else:
@@ -157,7 +158,7 @@ class LinkedState:
     def _walk_on(
         self, come: FiredRows, last: int, among: list[Integers] | None = None
     ) -> LinkedChanges:
-        """Go on from the words as they stand; rows are of some instances only, if these are given."""
+        """Go on from the words as they stand; rows are of some instances, if these are given."""
         tick = self.kinds[0].lane.tick
         self._log.append(come)
         bound = _EARLIEST if self._is_first else last + tick
@@ -209,7 +210,8 @@ class LinkedState:
     def _touched(self, late: FiredRows, gone: FiredRows) -> InstanceFlags:
         """The instances that are linked to those with late records, or other groundings."""
         cells = self._cells
-        self._components.link(cells.line_count, self._pending)
+        links = [(left // LINE, right // LINE) for left, right in self._pending]
+        self._components.link(cells.line_count, links)
         self._pending = []
         handles = [late.instances >> KIND_BITS, gone.instances >> KIND_BITS]
         handles += [cells.handles[kind][numbers] for kind, numbers, _ in self._allowed]

@@ -264,10 +264,13 @@ QUEUE_KIND, QUEUE_DUE, QUEUE_BIT, QUEUE_SIZE = range(4)
 
 
 def queue_rows(kinds: Sequence[KindTables]) -> Matrix:
-    """One row for each delay of each kind."""
+    """Two rows for each delay of each kind: a walk adds to the queues of the first half only.
+
+    The others have entries from elsewhere, which may be due later than what the walk adds.
+    """
     rows = [
         (number, kind.dues_at + place, delay[2])
         for number, kind in enumerate(kinds)
         for place, delay in enumerate(kind.lane.delays.tolist())
     ]
-    return np.array(rows, np.int64).reshape(-1, QUEUE_SIZE)
+    return np.array([*rows, *rows], np.int64).reshape(-1, QUEUE_SIZE)
