@@ -1,6 +1,6 @@
 """What a walk over linked instances went over, and what it has written, query by query.
 
-Rows of some instances can be taken out, to be written anew: they are voided where they lie, so
+Rows of some instances can be taken out, to be written again: they are voided where they lie, so
 that the rows of all other instances stay as they are.
 """
 

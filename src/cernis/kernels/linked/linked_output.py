@@ -54,12 +54,12 @@ def list_open(
 
 @kernel(
     "matrix integer integers integers writable-small writable-integers writable-integers "
-    "writable-matrix",
+    "writable-integers writable-integers",
     "nothing",
 )
 def _place(
     output: Matrix, count: int, bases: Integers, sizes: Integers, stops: SmallIntegers,
-    codes: Integers, numbers: Integers, times: Matrix,
+    codes: Integers, numbers: Integers, starts: Integers, ends: Integers,
 ) -> None:  # fmt: skip
     """Rows by code and number; stops have one place for each number of each code, and one more.
 
@@ -80,7 +80,7 @@ def _place(
         place = np.uint64(bases[np.uint64(output[row, 0])] + output[row, 1])
         target = np.uint64(stops[place])
         stops[place] += 1
-        times[target, 0], times[target, 1] = output[row, 2], output[row, 3]
+        starts[target], ends[target] = output[row, 2], output[row, 3]
 
 
 def in_told_order(output: Matrix, count: int, sizes: Integers) -> list[Integers]:
@@ -93,10 +93,9 @@ def in_told_order(output: Matrix, count: int, sizes: Integers) -> list[Integers]
     if places > _FEW * count or max(places, count) >= _MOST:
         order = stable_order(bases[output[:count, 0]] + output[:count, 1], max(places, 1))
         return list(np.ascontiguousarray(output[order].T))
-    codes, numbers = (np.empty(count, np.int64) for _ in range(2))
-    times, stops = np.empty((count, 2), np.int64), np.zeros(places + 1, np.int32)
-    _place(output, count, bases, sizes, stops, codes, numbers, times)
-    return [codes, numbers, *map(np.ascontiguousarray, times.T)]
+    columns = [np.empty(count, np.int64) for _ in range(4)]
+    _place(output, count, bases, sizes, np.zeros(places + 1, np.int32), *columns)
+    return columns
 
 
 @kernel("matrix matrix writable-booleans writable-booleans", "nothing")
