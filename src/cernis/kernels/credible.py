@@ -247,19 +247,16 @@ def _forget_shortest(size: int, points: Integers, scores: Integers, ranges: Inte
 
 
 @part
-def _is_last_shortest(
-    limit: int, now: int, mean: float, shortest: int, points: Integers, scores: Integers,
-    fresh: Booleans,
-) -> bool:  # fmt: skip
+def _is_last_shortest(limit: int, shortest: int, points: Integers, scores: Integers) -> bool:
     """Is the start that is one too many itself the one to be forgotten?
 
-    So it is if its score range is not above the shortest of the others, and if none is so old that
-    it may be forgotten for its duration. While a series is low, most new starts are such.
+    So it is if its score range is not above the shortest of the others. While a series is low, most
+    new starts are such.
     """
     score_range = (
         scores[limit - 1] - scores[limit] + TOLERANCE * (points[limit] - points[limit - 1])
     )
-    return bool(fresh[limit]) and score_range <= shortest and now - points[0] + 1 <= mean
+    return bool(score_range <= shortest)
 
 
 @part
@@ -353,7 +350,7 @@ def find(
         size = memory_offsets[entity + 1] - low
         _copy(size, memory_points, memory_scores, low, points, scores, 0)
         base = out
-        ranged, shortest = 0, 0
+        ranged, shortest = 0, -1
         # The places of what is remembered: those before are no longer in use.
         own_points, own_scores, own_fresh, own_ranges = points, scores, fresh, ranges
         first = offsets[entity]
@@ -373,9 +370,14 @@ def find(
                 )  # fmt: skip
                 if count > out:
                     out = _stack(base, out, count, starts, ends, sums)
-            if limit > 0 and ranged == limit and size == limit + 1 and _is_last_shortest(
-                limit, seen[entity], mean, shortest, own_points, own_scores, own_fresh
-            ):  # fmt: skip
+            # A start that is so old that it may be forgotten for its duration goes first.
+            is_one_more = (
+                limit > 0 and ranged == limit and size == limit + 1 and own_fresh[limit]
+                and seen[entity] - own_points[0] + 1 <= mean
+            )  # fmt: skip
+            if is_one_more and shortest < 0:
+                shortest = _shortest_range(limit, own_ranges)
+            if is_one_more and _is_last_shortest(limit, shortest, own_points, own_scores):
                 size = limit
             elif size > old or 0 <= limit < size:
                 size, ranged, passed = _remember(
@@ -385,8 +387,7 @@ def find(
                 if passed > 0:
                     own_points, own_scores = own_points[passed:], own_scores[passed:]
                     own_fresh, own_ranges = own_fresh[passed:], own_ranges[passed:]
-                if ranged == limit:
-                    shortest = _shortest_range(limit, own_ranges)
+                shortest = -1
             first = last
         _copy(size, own_points, own_scores, 0, new_points, new_scores, written)
         written += size
