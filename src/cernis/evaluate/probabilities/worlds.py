@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cernis.evaluate.probabilities.uncertain_facts import TRUE
-from cernis.kernels.array_types import Integers
+from cernis.evaluate.probabilities.uncertain_facts import TRUE, Facts
+from cernis.kernels.array_types import Booleans, Integers
 
 
 class Worlds:
@@ -36,6 +36,20 @@ class Worlds:
         is_true = (rank < 0) | ((world >> np.maximum(rank, 0)) & 1 == 1)
         places = self._begin[row_numbers[proofs]] + world
         return proofs[is_true], places[is_true]
+
+    def are_related(self, literals: Integers, facts: Facts) -> Booleans:
+        """For each row: are its uncertain proofs anything but facts, each of its own?
+
+        It is given the literals of the uncertain proofs, row by row.
+        """
+        nodes, owners = literals >> 1, np.repeat(np.arange(len(self._counts)), self._counts)
+        related = np.zeros(len(self._counts), np.bool_)
+        related[owners[facts.structure[0][nodes] >= 0]] = True
+        order = np.lexsort((nodes, owners))
+        nodes, owners = nodes[order], owners[order]
+        same = (nodes[1:] == nodes[:-1]) & (owners[1:] == owners[:-1])
+        related[owners[1:][same]] = True
+        return related
 
     def literals(self, literals: Integers) -> Iterator[Integers]:
         """Columns of literals that single out each world.

@@ -20,7 +20,7 @@ from cernis.evaluate.probabilities.circuits import Circuits
 from cernis.evaluate.probabilities.courses import Courses, Pairs
 from cernis.evaluate.probabilities.proof_groups import Actions, group_actions, probabilities_now
 from cernis.evaluate.probabilities.proofs import Uncertainty, edge_relation
-from cernis.evaluate.probabilities.uncertain_facts import TRUE, conjunctions, stacked
+from cernis.evaluate.probabilities.uncertain_facts import TRUE, Facts, conjunctions, stacked
 from cernis.evaluate.probabilities.uncertain_fluents import (
     InitialPairs,
     ProvenPoints,
@@ -28,7 +28,7 @@ from cernis.evaluate.probabilities.uncertain_fluents import (
     first_point,
 )
 from cernis.evaluate.probabilities.worlds import Worlds
-from cernis.kernels.array_types import Array, Integers
+from cernis.kernels.array_types import Array, Floats, Integers
 from cernis.kernels.circuit_values import MOST_TOGETHER
 from cernis.kernels.hashing import Numbering
 from cernis.kernels.inertia.delays import Effects
@@ -312,13 +312,7 @@ class _Preparation:
         bits = np.where(codes == ANY, (1 << len(values)) - 1, bits).astype(np.int64)
         masks = np.zeros((2, len(worlds.rows)), np.int64)
         np.bitwise_or.at(masks, (kinds[members], places), bits[members])
-        total = len(worlds.rows)
-        actions = Actions(
-            np.arange(total), np.zeros(total, np.int64), np.zeros(total, np.int64),
-            conjunctions(list(worlds.literals(literals[doubtful])), total),
-        )  # fmt: skip
-        groups = group_actions(actions, facts, circuits, self._name)
-        chances = probabilities_now(groups, facts, circuits)
+        chances = _world_chances(worlds, literals[doubtful], facts, circuits, self._name)
         some = np.flatnonzero(chances > 0)
         return PointWorlds(
             np.searchsorted(instances[starts], np.arange(count + 1)).astype(np.int64),
@@ -346,6 +340,28 @@ class _Preparation:
         holds = np.array(masks, np.int64)
         onsets = np.where((holds[:, np.newaxis] >> sources) & 1, since, NOT_BEGUN)
         return StateRows(np.array(offsets), holds, onsets.astype(np.int64), np.array(chances))
+
+
+def _world_chances(
+    worlds: Worlds, literals: Integers, facts: Facts, circuits: Circuits, name: str
+) -> Floats:
+    """How likely each world is, by the literals of the uncertain changes of each point.
+
+    Changes that rest on one record each are independent; others share records, or are formulas.
+    """
+    columns = list(worlds.literals(literals))
+    chances = np.ones(len(worlds.rows))
+    for column in columns:
+        likely = facts.chances[column >> 1]
+        chances *= np.where(column & 1, 1 - likely, likely)
+    shared = np.flatnonzero(worlds.are_related(literals, facts)[worlds.rows])
+    if len(shared):
+        none = np.zeros(len(shared), np.int64)
+        proofs = conjunctions([column[shared] for column in columns], len(shared))
+        actions = Actions(np.arange(len(shared)), none, none, proofs)
+        groups = group_actions(actions, facts, circuits, name)
+        chances[shared] = probabilities_now(groups, facts, circuits)
+    return chances
 
 
 def _together(values: list[tuple[int, float]], apart: bool) -> dict[int, float]:
