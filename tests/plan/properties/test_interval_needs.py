@@ -5,7 +5,7 @@ from __future__ import annotations
 import cernis
 from cernis.check.model import Relation
 from cernis.plan.logical import IntervalRule
-from cernis.plan.properties.interval_needs import IntervalNeeds, is_local
+from cernis.plan.properties.interval_needs import IntervalNeeds, bound_elsewhere, is_local
 
 SIMPLE = """
 initiatedAt(a(X)=true, T) :- happensAt(e(X), T).
@@ -71,3 +71,12 @@ def test_what_depends_on_a_complement_alone_is_not_local() -> None:
 def test_rules_keep_what_they_need() -> None:
     rule = rule_of("holdsFor(h(X)=true, I) :- holdsFor(a(X)=true, I).")
     assert rule.needs is rule.needs
+
+
+def test_a_union_takes_what_only_one_list_has_from_elsewhere() -> None:
+    union = rule_of(
+        "holdsFor(h(X, Y)=true, I) :- holdsFor(a(X)=true, J), holdsFor(c(X, Y)=true, K), "
+        "union_all([J, K], I)."
+    )
+    assert bound_elsewhere(union, has_groundings=False) == {"Y"}
+    assert not bound_elsewhere(union, has_groundings=True)

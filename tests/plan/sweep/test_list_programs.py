@@ -64,3 +64,21 @@ def test_what_may_hold_without_a_list_of_its_key_goes_by_its_grounding() -> None
 def test_whether_a_list_of_the_window_is_empty_is_no_list() -> None:
     text = LONG.replace("holdsFor(g(X)=true, G),", "holdsFor(g(X)=true, G), G \\= [],")
     assert "whole list is empty" in reason(text, "long/1")
+
+
+def test_a_variable_that_only_one_list_of_a_union_has_is_not_walked() -> None:
+    point = LONG + "either(X)=Y iff f(X)=true or v(X)=Y."
+    whole = LONG + (
+        "holdsFor(either(X)=Y, I) :- holdsFor(f(X)=true, F), holdsFor(v(X)=Y, _), "
+        "intDurGreater(F, 5, I)."
+    )
+    values = "\ninitiatedAt(v(X)=a, T) :- happensAt(b(X), T).\n"
+    for text in (point, whole):
+        assert (
+            reason(text + values, "either/1")
+            == "may hold where nothing that has its variable Y does"
+        )
+    # Groundings say which values there are, whatever else holds.
+    grounded = "grounding(either(X)=Y) :- kind(X, Y)."
+    assert verdicts(point + values + grounded)["either/1"] == ("lane", "")
+    assert verdicts(whole + values + grounded)["either/1"] == ("list", "")

@@ -118,19 +118,28 @@ def is_local(rule: IntervalRule, has_groundings: bool) -> bool:
 
     If so, what the rule derives at a point depends on nothing but what holds there.
     """
+    return not bound_elsewhere(rule, has_groundings)
+
+
+def bound_elsewhere(rule: IntervalRule, has_groundings: bool) -> frozenset[str]:
+    """The variables that matter and that some result takes from lists that need not hold with it.
+
+    There is such a result only if one of these lists is not empty, wherever in the window it is.
+    """
     conditions = [s for s in rule.steps if not isinstance(s, (Fetch, Combine, Require))]
     lookups = [s for s in conditions if isinstance(s, (Lookup, Resolve)) and not _denies(s)]
-    known = set(names_in(tuple(lookups)))
+    known = set(names_in(tuple(s for s in lookups if isinstance(s, Lookup))))
+    known |= {name for s in lookups if isinstance(s, Resolve) for name in s.binds}
     if has_groundings:
         known |= entity_names(rule.head)
     lists = {s.output: entity_names(s.pair) for s in rule.steps if isinstance(s, Fetch)}
     asked = set(names_in(tuple(s for s in conditions if s not in lookups)))
     wanted = rule.needs.variables | asked & set[str]().union(*lists.values())
     computes = [s for s in conditions if isinstance(s, Compute)]
-    return all(
-        wanted <= _computed(known.union(*(lists[name] for name in needed)), computes)
+    return frozenset[str]().union(*(
+        wanted - _computed(known.union(*(lists[name] for name in needed)), computes)
         for needed in rule.needs.alternatives
-    )
+    ))  # fmt: skip
 
 
 def _denies(step: Lookup | Resolve) -> bool:

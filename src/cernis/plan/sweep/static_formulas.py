@@ -20,6 +20,7 @@ from cernis.plan.logical import (
     PointOperator,
     Require,
 )
+from cernis.plan.properties.interval_needs import bound_elsewhere
 from cernis.plan.sweep.definition_rows import key_names_of
 from cernis.plan.sweep.fact_values import constants_in
 from cernis.plan.sweep.grounded_values import GroundedValues
@@ -182,6 +183,7 @@ class StaticDefinition:
         key_names = key_names_of(rule.head, self.positions)
         literals = list(literals_of(rule))
         conditions = conditions_of(rule)
+        self._check_bound(rule)
         names = [
             name for name in dict.fromkeys(self._open_names(rule, literals))
             if name not in key_names
@@ -197,6 +199,21 @@ class StaticDefinition:
         scope = self.translator.scope(body, head_terms(rule.head), self.positions, key_names)
         return [each for each in assignments if scope.is_possible(each, self.translator.facts)]
 
+    def _check_bound(self, rule: IntervalRule) -> None:
+        """What holds at a point must give all variables but the key, or facts or groundings do.
+
+        Otherwise the rule also asks what else the window holds. Keys are looked at elsewhere.
+        """
+        members = self.translator.head_members.get(self.definition.relation)
+        places = (*self.positions, *(members.positions if members else ()))
+        apart = names_of(head_terms(rule.head)[place] for place in places)
+        elsewhere = bound_elsewhere(rule, bool(self.definition.groundings)) - apart
+        if elsewhere:
+            name = min(elsewhere)
+            raise NotSweptError(
+                f"may hold where nothing that has its variable {name} does", rule.span
+            )
+
     def _open_names(self, rule: IntervalRule, literals: list[AskedLiteral]) -> Iterator[str]:
         for terms in (head_terms(rule.head), *(literal.terms for literal in literals)):
             yield from (term.name for term in terms if isinstance(term, Variable) and
@@ -210,7 +227,7 @@ class StaticDefinition:
         known = facts.values(name, constants_in(conditions, values))
         if known is None:
             mentioned = [literal for literal in literals if name in names_of(literal.terms)]
-            if not mentioned:
+            if not mentioned or name in bound_elsewhere(rule, has_groundings=False):
                 known = self.grounded.of(rule.head, self.definition.groundings).get(name)
             elif all(literal.relation in self.finite for literal in mentioned):
                 known = self._of_instances(name, mentioned)
