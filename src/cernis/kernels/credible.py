@@ -150,24 +150,20 @@ def _copy(
 def _forget_by_duration(
     size: int, limit: int, now: int, mean: float, chances: Floats, entity: int, states: Integers,
     draws: Floats, drawn: Integers, points: Integers, scores: Integers,
-) -> tuple[int, int]:  # fmt: skip
+) -> tuple[int, int, int]:  # fmt: skip
     """Forget starts by chance, in the order of time, while there are too many.
 
-    Gives how many stay, and how many of the first ones are passed over: where only those are
-    forgotten, as is most common, nothing is moved. `chances[d]` is the chance to forget a start
-    whose intervals last at least d; it is 1 beyond. Numbers are taken from `draws` while there
-    are any, then from the entity's generator.
+    Gives how many stay, how many places before them are passed over, and how many of the first were
+    moved: the first ones are moved towards the others, since they are few. `chances[d]` is the
+    chance to forget a start whose intervals last at least d; it is 1 beyond. Numbers are taken from
+    `draws` while there are any, then from the entity's generator.
     """
-    kept, left = 0, size
-    for row in range(size):
+    kept, row, left = 0, 0, size
+    # The starts after one that is not that old are later still: none of them is forgotten.
+    while left > limit and row < size:
         least = now - points[row] + 1
-        if left <= limit or least <= mean:
-            # The starts after it are later still: none of them is forgotten.
-            if kept == 0:
-                return size - row, row
-            if kept < row:
-                _copy(size - row, points, scores, row, points, scores, kept)
-            return kept + size - row, 0
+        if least <= mean:
+            break
         if drawn[0] < len(draws):
             number = draws[drawn[0]]
             drawn[0] += 1
@@ -176,10 +172,18 @@ def _forget_by_duration(
         if least >= len(chances) or chances[least] > number:
             left -= 1
         else:
-            points[kept] = points[row]
-            scores[kept] = scores[row]
+            if kept < row:
+                points[kept] = points[row]
+                scores[kept] = scores[row]
             kept += 1
-    return kept, 0
+        row += 1
+    passed = row - kept
+    if passed == 0:
+        return left, 0, 0
+    for place in range(kept - 1, -1, -1):
+        points[place + passed] = points[place]
+        scores[place + passed] = scores[place]
+    return left, passed, kept
 
 
 @part
@@ -299,14 +303,16 @@ def _remember(
             kept += 1
     if limit < 0 or kept <= limit:
         return kept, ranged, 0
-    left, passed = _forget_by_duration(
+    left, passed, moved = _forget_by_duration(
         kept, limit, now, mean, chances, entity, states, draws, drawn, points, scores
     )
-    # Score ranges after those passed over stay what they are, but for the first, without an end.
-    ranged = ranged if left == kept else max(ranged - passed, 0) if left + passed == kept else 0
+    ranged = max(ranged - passed, 0)
+    if ranged > 0 and passed > 0:
+        # Score ranges stay what they are, but for those of the starts moved and of the next one.
+        head = min(moved + 1, left)
+        _take_ranges(0, head, points[passed:], scores[passed:], ranges[passed:])
+        ranged = max(ranged, head)
     if left <= limit or limit == 0:
-        if ranged > 0:
-            ranges[passed] = HIGHEST
         return min(left, limit), min(ranged, limit), passed
     points, scores, ranges = points[passed:], scores[passed:], ranges[passed:]
     _take_ranges(ranged, left, points, scores, ranges)

@@ -281,6 +281,27 @@ def test_many_starts_are_forgotten_at_once(seed: int) -> None:
     assert [pairs(own) for own in found] == [list(each.found) for each in expected]
 
 
+@pytest.mark.parametrize("size", [1, 2, 7])
+@pytest.mark.parametrize("limit", [3, 10])
+@pytest.mark.parametrize("seed", range(3))
+def test_some_starts_are_forgotten_by_duration_and_others_by_score_range(
+    seed: int, limit: int, size: int
+) -> None:
+    """Score ranges that are kept from one batch to the next are those of the starts that stay."""
+    stream = np.round(np.random.default_rng(seed).random(200) * 0.7, 2).tolist()
+    known = (limit + 2.0, 9.0)
+    memory = SupportSets.empty(1, seed)
+    found, after = recognise(
+        *one(stream), 0.5, memory=memory, limit=limit, durations=Durations(*known), batch=size
+    )
+    expected = plain.online(
+        [stream[low : low + size] for low in range(0, len(stream), size)], 0.5, limit=limit,
+        durations=plain.Durations(*known), draw=generator(int(memory.states[0])),
+    )  # fmt: skip
+    assert [point for point, _ in after.starts(0)] == [point for point, _ in expected[-1].memory]
+    assert pairs(found) == plain.reported(expected)
+
+
 def test_chance_is_seeded_and_entities_do_not_meet() -> None:
     chance = np.random.default_rng(5)
     stream = chance.random(300) * 0.8
