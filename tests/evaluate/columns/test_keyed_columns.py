@@ -100,3 +100,23 @@ def test_strata_that_read_other_keys_of_a_relation_do_not_share_its_table() -> N
     for query in range(4, 44, 4):
         told = [row["fluent"] for row in session.query(query).table().to_pylist()]
         assert "envies" not in told, f"bob was rich when he saw eve: query {query}"
+
+
+LAMPS = """
+initiatedAt(door(X)=open, T) :- happensAt(enter(X), T), \\+ holdsAt(lit=broken, T).
+initiatedAt(lit=on, T) :- happensAt(switch(_), T).
+terminatedAt(lit=on, T) :- happensAt(dark(_), T).
+seen(X)=true iff door(X)=open, lit=on.
+"""
+"""No rule is about `lit=broken`, so `door` is derived before `lit`, though it reads that fluent."""
+
+
+@pytest.mark.parametrize("step", [1, 4, 8])
+def test_strata_see_what_was_derived_after_others_had_read_the_relation(step: int) -> None:
+    session = Session(cernis.load(LAMPS).plan, None, step, 0, incremental=True)
+    session.insert("switch|1|1|a\nenter|2|2|b\ndark|3|3|a\nswitch|5|5|a\nenter|7|7|c\n")
+    for query in range(step, 9, step):
+        session.query(query)
+    intervals = session.intervals().to_pylist()
+    seen = [(r["args"], r["start"], r["end"]) for r in intervals if r["fluent"] == "seen"]
+    assert sorted(seen, key=str) == [(["b"], 3, 4), (["b"], 6, None), (["c"], 8, None)]

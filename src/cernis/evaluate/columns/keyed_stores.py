@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -161,3 +162,13 @@ class KeyedUpdate:
             known.append(tables)
         tables.links.update(links)
         return tables
+
+    def forget_tables(self, relation: Relation) -> None:
+        """Forget the tables that strata have read of a relation: its rows have been derived now.
+
+        Dependencies go by constants, so a stratum may read other values of a relation before they
+        are derived. The strata that read it afterwards must see the new rows.
+        """
+        for tables in chain.from_iterable(self._tables.values()):
+            tables.tables.pop(relation, None)
+            tables.links.pop(relation, None)

@@ -241,6 +241,7 @@ class KeyedStrata:
                     update.outcome.conflicts += evaluate_definition(definition, cut, carried)
         for relation, definition in self.definitions.items():
             self._store_rows(relation, definition, keys, cut.relations, update)
+            update.forget_tables(relation)
 
     def _carried(self, relation: Relation, keys: KeySet, update: KeyedUpdate) -> Carried:
         """The values that hold right after the edge, from what was derived up to it."""
