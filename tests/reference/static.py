@@ -46,7 +46,8 @@ def evaluate_static(context: Context, rule: Rule) -> None:
     """
     reach = reach_of(context.program, context.solver, rule.head)
     memory = context.program.memory if _relates(rule) else 0
-    context.memory_of_rule, context.reach_of_rule = max(memory, reach), reach
+    seen = reach + context.tick if reach else 0
+    context.memory_of_rule, context.reach_of_rule = max(memory, seen), reach
     _add_up(context, rule, context.state.static)
     if context.clipped.forgotten is not None:
         with context.clipped.moved():
@@ -65,7 +66,8 @@ def _add_up(context: Context, rule: Rule, static: dict[Term, Intervals]) -> None
             if _rests_on_points(context, rule, known):
                 context.unsure.add(pair)
             if context.domain.allows(pair):
-                earliest = bound - context.reach_of_rule
+                reach = context.reach_of_rule
+                earliest = context.edge - reach if reach else bound
                 new = [(max(start, earliest), end) for start, end in found if end > bound]
                 static[pair] = lists.union_all([static.get(pair, []), new])
 

@@ -38,8 +38,6 @@ class QueriesAhead:
     """Are the answers of all queries kept, and not only what each has changed?"""
     may_walk: bool = False
     """May lanes be walked?"""
-    are_slices: bool = False
-    """Are they the ends of slices, on which no answer may depend?"""
 
 
 def can_walk(plan: Plan, tick: int, ties: str) -> bool:
@@ -79,9 +77,7 @@ def evaluator_from_scratch(
     ahead = ahead or QueriesAhead()
     is_walked = ahead.may_walk and bool(plan.walked) and fits_walks(plan, tick, ties)
     if uncertain is None and is_walked:
-        return SweepThenColumns(
-            plan, memory, domains, tick, links, ahead.keeps_answers, ahead.are_slices
-        )
+        return SweepThenColumns(plan, memory, domains, tick, links, ahead.keeps_answers)
     if uncertain is None:
         return FromScratch(plan, memory, domains, tick, links)
     from cernis.evaluate.probabilities.tracked_probabilities import TrackedProbabilities

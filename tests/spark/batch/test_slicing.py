@@ -142,7 +142,7 @@ def test_windows(name: str, monkeypatch: pytest.MonkeyPatch, walked: Counter[str
         found = difference(program, lines, dict(random.choice(WINDOWS)), random)
         assert not found, f"seed {name} {seed}\n{found}\n" + "\n".join(lines)
     assert (counted.total() > 20) == (not program.plan.checked.definitions.domains)
-    assert (walked["windows"] > 5) == (name in WALKED)
+    assert (walked["windows"] > 0) == (name in WALKED)
 
 
 @pytest.mark.parametrize("seed", range(40))

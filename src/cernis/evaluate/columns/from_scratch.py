@@ -204,7 +204,7 @@ class FromScratch:
         Those whose length is decided now may begin before the edge.
         """
         bound = context.window.edge + context.window.tick
-        oldest = bound - self._plan.roles.reach.get(relation, 0)
+        oldest = context.window.earliest_start(self._plan.roles.reach.get(relation, 0))
         parts = []
         reported = self._reported_intervals.get(relation)
         if reported is not None:

@@ -96,7 +96,7 @@ class CarriedState:
         parts = [(part[0], part[1], part[2], np.minimum(part[3], bound)) for part in parts]
         memory = self._plan.roles.looked_back_at[relation]
         if memory is not None:
-            least = forgotten + self._tick - memory
+            least = forgotten - memory
             parts = [chosen(part, part[3] > least) for part in parts]
         self.remembered[relation] = united(parts, self._context.encoding.fluents[relation])
 

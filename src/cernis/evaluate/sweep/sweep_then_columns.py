@@ -88,15 +88,9 @@ class SweepThenColumns(FromScratch):
 
     def __init__(
         self, plan: Plan, memory: WindowRecords, domains: Domains, tick: int,
-        links: StageLinks | None = None, keeps_answers: bool = False, are_slices: bool = False,
+        links: StageLinks | None = None, keeps_answers: bool = False,
     ) -> None:  # fmt: skip
-        """An evaluator whose queries are windows, or slices on which no answer may depend.
-
-        An interval that is longer than some duration right after the edge of a tumbling window was
-        not longer at the query before, and begins after the edge for that reason. Slices must not
-        show, so lists see what was before them for one tick more.
-        """
-        self._slack = tick if are_slices else 0
+        """An evaluator that has seen no query yet."""
         super().__init__(plan, memory, domains, tick, links, plan.walked)
         self._keeps_answers = keeps_answers
         self._shown = self.strata.reads | (frozenset() if links is None else links.passed_on)
@@ -216,9 +210,7 @@ class SweepThenColumns(FromScratch):
             if handover is not None:
                 each.begin_from(handover.fluents, context)
             self._handed.append(each)
-        return KeyedLists(
-            program, {**producers, **handed}, stage, context, bool(handed), self._slack
-        )
+        return KeyedLists(program, {**producers, **handed}, stage, context, bool(handed))
 
     def _lane(
         self, lane: Lane, context: Context, handover: Handover | None,

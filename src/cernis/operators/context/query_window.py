@@ -21,3 +21,12 @@ class QueryWindow:
     """The query time, which is the last point that is evaluated."""
     forgotten: int
     """Up to where no records are seen: the edge, or a point after it if steps exceed windows."""
+
+    def earliest_start(self, reach: int) -> int:
+        """Where an interval that goes on after the edge may begin, if durations reach so far back.
+
+        What was not longer than a duration at the query before, which is not before the edge, is
+        longer now: it began at most the duration before the edge. Without durations it begins at
+        the first point after the edge.
+        """
+        return self.edge - reach if reach else self.edge + self.tick

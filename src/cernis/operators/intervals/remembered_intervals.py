@@ -40,7 +40,10 @@ def _memory_of(rule: IntervalRule, context: Context) -> int | None:
     """How far before the window a rule sees; None if it sees everything."""
     memory = context.roles.memory if rule.needs.relates_intervals else 0
     reach = context.roles.reach.get(rule.head.relation, 0)
-    return None if memory is None or reach >= EVERYTHING else max(memory, reach)
+    if memory is None or reach >= EVERYTHING:
+        return None
+    # As far as `QueryWindow.earliest_start`.
+    return max(memory, reach + context.window.tick if reach else 0)
 
 
 def _widen(relation: Relation, memory: int | None, context: Context) -> None:

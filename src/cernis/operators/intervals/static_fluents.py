@@ -132,5 +132,5 @@ class _RuleIntervals:
         bound = window.edge + window.tick
         keep = self.ends > bound
         owner = owner[keep]
-        starts = np.maximum(self.starts, bound - reach)[keep]
+        starts = np.maximum(self.starts, window.earliest_start(reach))[keep]
         return [c[owner] for c in self.arguments], self.values[owner], starts, self.ends[keep]

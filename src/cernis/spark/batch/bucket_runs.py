@@ -209,7 +209,7 @@ class SlicedRun(StageRun):
         self.sees_records_once = True
         self.enter_workspace(self.forms_of(Records()))
         self.walks = parts.is_walked and self.walks_parts(start, end)
-        ahead = QueriesAhead(keeps_answers=True, may_walk=self.walks, are_slices=True)
+        ahead = QueriesAhead(keeps_answers=True, may_walk=self.walks)
         self.begin(start, ahead)
 
     @property

@@ -97,12 +97,11 @@ class KeyedLists:
 
     def __init__(
         self, program: ListProgram, producers: Mapping[int, Sequence[PairProducer]], stage: int,
-        context: Context, are_handed: bool = False, slack: int = 0,
+        context: Context, are_handed: bool = False,
     ) -> None:  # fmt: skip
         """Begin with nothing known; `producers` are given by stage.
 
         If fluents are handed over by other stages, they are known only when a query is evaluated.
-        By the `slack` intervals may begin earlier than durations ask for.
         """
         self._are_handed = are_handed
         self.program = program
@@ -122,7 +121,7 @@ class KeyedLists:
         self._targets = _LinkTargets(program, context)
         slots = self._number_sources(producers.get(stage, ()))
         linked = self._number_linked(producers)
-        tables = replace(_tables_of(program, slots, linked), slack=slack)
+        tables = replace(_tables_of(program, slots, linked), tick=context.window.tick)
         self.walk = ListState(tables, context.window.start, context.window.tick)
 
     # -- sources ----------------------------------------------------------------------------

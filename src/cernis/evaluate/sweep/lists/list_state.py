@@ -52,18 +52,20 @@ class ListTables:
     conditions: int = 0
     has_members: bool = False
     """May something hold of a key that has no intervals at all?"""
-    slack: int = 0
-    """By how much an interval may begin earlier than durations ask for."""
+    tick: int = 1
+    """How far points are apart."""
 
     @cached_property
     def reaches(self) -> Integers:
         """How far before the edge each output may begin: by durations, one upon another.
 
-        What a source was before then cannot decide any more whether an interval is long.
+        What a source was before then cannot decide any more whether an interval is long. One that
+        is longer than a duration right after the edge began a tick more than the duration before
+        that point, as it was not longer at the edge.
         """
         lengths = [0] * self.slots
         for op, to, source, other, parameter in self.rows.tolist():
-            length = parameter + self.slack if op in (LONGER, SHORTER) else 0
+            length = parameter + self.tick if op in (LONGER, SHORTER) else 0
             operands = (source, other) if op in (UNION, INTERSECT, SUBTRACT) else (source,)
             lengths[to] = max(lengths[each] for each in operands) + length
         return np.array([lengths[slot] for slot in self.outputs], np.int64)
