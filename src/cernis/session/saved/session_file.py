@@ -170,7 +170,9 @@ def _revise(session: Session, tree: Tree, now: dict[str, str]) -> None:
     if state["standing"] is None:
         return
     relations = all_relations(session.layout)
-    kept = {relation for relation in relations if old.get(str(relation)) == now[str(relation)]}
+    # Lists inside of rules have no digest; columns derive them again with their rules.
+    known = {relation for relation in relations if str(relation) in now}
+    kept = {relation for relation in known if old.get(str(relation)) == now[str(relation)]}
     derived_again = [
         tree for tree in state["standing"]["fluents"] + state["standing"]["events"]
         if relation_of(tree["relation"]) not in kept
