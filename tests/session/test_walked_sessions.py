@@ -86,6 +86,35 @@ def test_feeds_are_those_of_columns(
         assert isinstance(restored.evaluator, SweepThenColumns)
 
 
+NEAR = """
+initiatedAt(met(X)=on, T) :- happensAt(meet(X), T), holdsAt(near(X)=true, T).
+terminatedAt(met(X)=on, T) :- happensAt(part(X), T).
+"""
+EDGE_BATCHES = {
+    10: ["meet|1|1|a", "near|3|3|60|true|b"],
+    15: [
+        "near|12|2|50|true|a"
+    ],  # It changes what holds at the edge, so nothing is walked any more.
+    20: ["meet|17|13|a", "meet|18|14|b"],
+    25: ["part|22|19|a", "meet|21|21|b"],
+    30: ["meet|27|22|a", "part|27|24|b", "meet|29|29|b"],
+    35: ["part|32|30|a"],
+}
+
+
+@pytest.mark.parametrize("saved_at", EDGE_BATCHES)
+def test_sessions_that_have_stopped_to_walk_can_be_restored(saved_at: int, tmp_path: Path) -> None:
+    program = cernis.load(NEAR)
+    kept, restored = (program.session(window=10, step=5, start=0) for _ in range(2))
+    for query, come in EDGE_BATCHES.items():
+        assert feed(restored, query, come, []) == feed(kept, query, come, []), query
+        if query == saved_at:
+            restored.save(tmp_path / "session")
+            restored = program.restore(tmp_path / "session")
+            assert _intervals(restored) == _intervals(kept)
+    assert not kept.may_walk
+
+
 def _intervals(session: Session) -> list[str]:
     return sorted(map(repr, session.intervals().to_pylist()))
 

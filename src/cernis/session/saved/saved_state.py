@@ -499,6 +499,9 @@ def take_forms(session: Session, tree: Tree) -> None:
 
 def _resume(session: Session, tree: Tree) -> None:
     take_forms(session, tree)
+    if tree["incremental"]:
+        # A walk could only begin at the next query, and would take its late records for evaluated.
+        session.stop_walking()
     reader = ColumnReader.of(tree, session.layout)
     relations = all_relations(session.layout)
     session.start, session.last = tree["start"], tree["last"]
