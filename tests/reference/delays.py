@@ -7,7 +7,7 @@ Gamma: cancelled if `p(F=V)` and F=V is initiated again strictly between T and T
 
 Ties decide what holds and not what is initiated: an initiation that loses one has its delayed
 effect, postpones others, and breaks other values. A pair that grounding does not allow has no
-effects.
+effects; of an initiation up to the edge, grounding decided when the window saw it last.
 """
 
 from __future__ import annotations
@@ -52,13 +52,20 @@ class Pending:
         if self.context.program.is_rtec and point == self.context.start:
             return added
         for pair in self.context.state.initiated.get(point, ()):
-            is_refused = point <= self.context.edge and (point, pair) in self.context.state.refused
-            if self.context.domain.allows(pair) and not is_refused:
+            if self._has_effects(pair, point):
                 for when, effect in self._effects(pair, point):
                     if when > self.context.edge:
                         self.due[when].append(effect)
                         added.add(when)
         return added
+
+    def _has_effects(self, pair: Term, point: int) -> bool:
+        """Does grounding allow the pair, or did it so when the window saw the point last?"""
+        context = self.context
+        if point <= context.edge and (point, pair) in context.state.refused:
+            return False
+        is_settled = point <= context.edge and not context.from_start
+        return is_settled or context.domain.allows(pair)
 
     def _effects(self, pair: Term, point: int) -> list[tuple[int, Effect]]:
         found = []
