@@ -75,10 +75,13 @@ def evaluate_definition(
         table, unsure = evaluate_static(relation, definition, context)
         clipped = Clipped.of(definition, context)
         # The context has the intervals that reach the window's edge, and those of other values.
+        # What another definition of the fluent has not continued was put by: this one may do so.
         before = context.relations.fluents.get(relation)
+        past = context.relations.past.pop(relation, [])
         unsure = _joined(_left_open(relation, context.relations), unsure)
         if before is not None:
-            whole = united([*pieces(before), *pieces(table)], context.encoding.fluents[relation])
+            parts = [*pieces(before), *past, *pieces(table)]
+            whole = united(parts, context.encoding.fluents[relation])
             table = reaching(whole, relation, context)
         context.relations.fluents[relation] = table
         if unsure is not None:
