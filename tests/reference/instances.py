@@ -32,13 +32,28 @@ def known_instances(context: Context, head: Term, point: int) -> list[Term]:
 
 def grounded_as(context: Context, head: Term, names: set[str]) -> Iterator[Env]:
     """The values that variables of a pair take from grounding: of any value unless that is one."""
-    any_value = Compound("=", (fluent_of(head), Variable("_any")))
-    has_value = any(variable.name in names for variable in variables(value_of(head)))
-    for pair in context.domain.instances(any_value):
-        both = (head, pair) if has_value else (fluent_of(head), fluent_of(pair))
-        env = unify(*both, {})
+    for pair in _grounded_pairs(context, head):
+        env = unify(*_compared(head, pair, head, names), {})
         if env is not None:
             yield env
+
+
+def is_grounded_as(context: Context, open_head: Term, names: set[str], head: Term) -> bool:
+    """Do groundings still allow a pair when the body has bound what else is open in its head?"""
+    return any(
+        unify(*_compared(head, pair, open_head, names), {}) is not None
+        for pair in _grounded_pairs(context, head)
+    )
+
+
+def _grounded_pairs(context: Context, head: Term) -> Iterator[Term]:
+    return context.domain.instances(Compound("=", (fluent_of(head), Variable("_any"))))
+
+
+def _compared(head: Term, pair: Term, open_head: Term, names: set[str]) -> tuple[Term, Term]:
+    """The pairs, or the fluents alone unless the value is among the variables."""
+    has_value = any(variable.name in names for variable in variables(value_of(open_head)))
+    return (head, pair) if has_value else (fluent_of(head), fluent_of(pair))
 
 
 def _remembered(context: Context, point: int) -> list[Term]:

@@ -14,7 +14,7 @@ from cernis.syntax.tree import Compound, Number, Term
 from . import inertia
 from .context import Context
 from .delays import Pending
-from .instances import grounded_as, known_instances
+from .instances import grounded_as, is_grounded_as, known_instances
 from .intervals import INF
 from .order import at_one_point, only_negated
 from .program import Rule
@@ -110,6 +110,7 @@ def _apply(context: Context, rule: Rule, point: int) -> bool:
         for known in _with_grounding(context, rule, bindings)
         for answer in _answers(context, rule, known)
     ]
+    heads = [head for head in heads if _stays_grounded(context, rule, head)]
     added = False
     for head in heads:
         added |= _add(context, rule, head, point)
@@ -141,6 +142,14 @@ def _with_grounding(context: Context, rule: Rule, bindings: Env) -> list[Env]:
         values = {name: substitute(env[name], env) for name in names if name in env}
         found[frozenset(values.items())] = {**bindings, **values}
     return list(found.values())
+
+
+def _stays_grounded(context: Context, rule: Rule, head: Term) -> bool:
+    """Is a head whose variables have values from grounding allowed with those of the body, too?"""
+    names = only_negated(rule)
+    if not names or rule.kind == "happensAt" or not context.domain.restricts(rule.head):
+        return True
+    return is_grounded_as(context, rule.head, names, head)
 
 
 def _bindings(context: Context, rule: Rule, point: int) -> Env | None:
