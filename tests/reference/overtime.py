@@ -16,6 +16,7 @@ from .context import Context
 from .delays import Pending
 from .instances import grounded_as, is_grounded_as, known_instances
 from .intervals import INF
+from .negations import bound_first
 from .order import at_one_point, only_negated
 from .program import Rule
 from .terminations import settled
@@ -120,10 +121,10 @@ def _apply(context: Context, rule: Rule, point: int) -> bool:
 def _answers(context: Context, rule: Rule, known: Env) -> list[Env]:
     """The answers to a body.
 
-    Terminations that it asks for wait for what later goals give. Where such a goal needs the value
-    of the termination itself, there is no other order than the one that is written.
+    Negations and terminations that it asks for wait for what later goals give. Where such a goal
+    needs the value of the termination itself, there is no other order than the one that is written.
     """
-    waiting = settled(rule.body)
+    waiting = settled(bound_first(rule.body))
     try:
         return list(context.solver.solve(waiting, known))
     except KnowledgeError:
