@@ -26,3 +26,11 @@ def test_a_rule_that_asks_for_members_is_not() -> None:
     rules = "initiatedAt(calm(V)=true, T) :- happensAt(speed(V), T).\n"
     rules += "initiatedAt(met(V, W)=true, T) :- happensAt(speed(V), T), vessel(W).\n"
     assert not are_anchored(cernis.load(DOMAIN + rules).plan)
+
+
+def test_a_member_that_is_the_value_of_a_fluent_is_not() -> None:
+    rules = "initiatedAt(calm(V)=true, T) :- happensAt(bell, T), holdsAt(first=V, T).\n"
+    simple = "initiatedAt(first=V, T) :- happensAt(speed(V), T).\n"
+    static = "collectIntervals(led(_)=_).\nholdsFor(first=V, I) :- holdsFor(led(V)=true, I).\n"
+    for first in (simple, static):
+        assert not are_anchored(cernis.load(DOMAIN + rules + first).plan)

@@ -80,7 +80,8 @@ class _Anchors:
         above: frozenset[tuple[Relation, Positions]] = frozenset(),
     ) -> bool:  # fmt: skip
         """Do the records that a relation depends on make these arguments members of a domain?"""
-        if positions is None:
+        if positions is None or relation.arity in positions:
+            # Members that are values are not followed: effects may give other values.
             return False
         rules = [r for d in self.definitions if d.relation == relation for r in d.rules]
         if not rules:
