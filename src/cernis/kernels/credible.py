@@ -110,6 +110,26 @@ def _batch_intervals(
 
 
 @part
+def _point_interval(
+    base: int, count: int, size: int, now: int, score: int, points: Integers, scores: Integers,
+    starts: Integers, ends: Integers, sums: Integers,
+) -> int:  # fmt: skip
+    """Write the maximal interval that ends in a batch of one point, after what was found before.
+
+    What was found before and lies in it is taken away. Gives the place after it. The last start is
+    not above the score.
+    """
+    earliest = _earliest(score, size, scores)
+    start = points[earliest]
+    while count > base and starts[count - 1] >= start:
+        count -= 1
+    starts[count] = start
+    ends[count] = now
+    sums[count] = score - scores[earliest]
+    return count + 1
+
+
+@part
 def _stack(
     base: int, before: int, count: int, starts: Integers, ends: Integers, sums: Integers
 ) -> int:
@@ -356,6 +376,7 @@ def find(
         size = memory_offsets[entity + 1] - low
         _copy(size, memory_points, memory_scores, low, points, scores, 0)
         base = out
+        now, score_now, lowest_now = seen[entity], score[entity], lowest[entity]
         ranged, shortest = 0, -1
         # The places of what is remembered: those before are no longer in use.
         own_points, own_scores, own_fresh, own_ranges = points, scores, fresh, ranges
@@ -363,15 +384,20 @@ def find(
         while first < offsets[entity + 1]:
             last = min(first + batch, offsets[entity + 1])
             old = size
-            size, score[entity], lowest[entity] = _add_starts(
-                first, last, size, seen[entity], score[entity], lowest[entity], threshold,
+            size, score_now, lowest_now = _add_starts(
+                first, last, size, now, score_now, lowest_now, threshold,
                 probabilities, own_points, own_scores, own_fresh,
             )  # fmt: skip
-            seen[entity] += last - first
+            now += last - first
             # A batch of one point ends an interval only if some start is not above it.
-            if last - first > 1 or own_scores[size - 1] <= score[entity]:
+            if last - first == 1:
+                if own_scores[size - 1] <= score_now:
+                    out = _point_interval(
+                        base, out, size, now, score_now, own_points, own_scores, starts, ends, sums
+                    )
+            else:
                 count = _batch_intervals(
-                    first, last, size, seen[entity], score[entity], threshold, probabilities,
+                    first, last, size, now, score_now, threshold, probabilities,
                     own_points, own_scores, out, starts, ends, sums,
                 )  # fmt: skip
                 if count > out:
@@ -379,7 +405,7 @@ def find(
             # A start that is so old that it may be forgotten for its duration goes first.
             is_one_more = (
                 limit > 0 and ranged == limit and size == limit + 1 and own_fresh[limit]
-                and seen[entity] - own_points[0] + 1 <= mean
+                and now - own_points[0] + 1 <= mean
             )  # fmt: skip
             if is_one_more and shortest < 0:
                 shortest = _shortest_range(limit, own_ranges)
@@ -387,7 +413,7 @@ def find(
                 size = limit
             elif size > old or 0 <= limit < size:
                 size, ranged, passed = _remember(
-                    old, size, limit, seen[entity], mean, chances, entity, states, draws, drawn,
+                    old, size, limit, now, mean, chances, entity, states, draws, drawn,
                     own_points, own_scores, own_fresh, own_ranges, ranged,
                 )  # fmt: skip
                 if passed > 0:
@@ -395,6 +421,7 @@ def find(
                     own_fresh, own_ranges = own_fresh[passed:], own_ranges[passed:]
                 shortest = -1
             first = last
+        seen[entity], score[entity], lowest[entity] = now, score_now, lowest_now
         _copy(size, own_points, own_scores, 0, new_points, new_scores, written)
         written += size
         new_offsets[entity + 1] = written
