@@ -59,6 +59,20 @@ def _earliest(score: int, high: int, scores: Integers) -> int:
 
 
 @part
+def _add_start(
+    size: int, now: int, score: int, lowest: int, points: Integers, scores: Integers,
+    fresh: Booleans,
+) -> int:  # fmt: skip
+    """Add a point to the starts remembered if it may be one; gives their number."""
+    if size > 0 and score >= scores[size - 1]:
+        return size
+    points[size] = now
+    scores[size] = score
+    fresh[size] = score < lowest
+    return size + 1
+
+
+@part
 def _add_starts(
     first: int, last: int, size: int, now: int, score: int, lowest: int, threshold: int,
     probabilities: Floats, points: Integers, scores: Integers, fresh: Booleans,
@@ -70,12 +84,8 @@ def _add_starts(
     """
     for row in range(first, last):
         now += 1
-        if size == 0 or score < scores[size - 1]:
-            points[size] = now
-            scores[size] = score
-            fresh[size] = score < lowest
-            lowest = min(lowest, score)
-            size += 1
+        size = _add_start(size, now, score, lowest, points, scores, fresh)
+        lowest = min(lowest, score)
         score += int(probabilities[row] * SCALE + 0.5) - threshold
     return size, score, lowest
 
@@ -384,10 +394,17 @@ def find(
         while first < offsets[entity + 1]:
             last = min(first + batch, offsets[entity + 1])
             old = size
-            size, score_now, lowest_now = _add_starts(
-                first, last, size, now, score_now, lowest_now, threshold,
-                probabilities, own_points, own_scores, own_fresh,
-            )  # fmt: skip
+            if last - first == 1:
+                size = _add_start(
+                    size, now + 1, score_now, lowest_now, own_points, own_scores, own_fresh
+                )
+                lowest_now = min(lowest_now, score_now)
+                score_now += int(probabilities[first] * SCALE + 0.5) - threshold
+            else:
+                size, score_now, lowest_now = _add_starts(
+                    first, last, size, now, score_now, lowest_now, threshold,
+                    probabilities, own_points, own_scores, own_fresh,
+                )  # fmt: skip
             now += last - first
             # A batch of one point ends an interval only if some start is not above it.
             if last - first == 1:
