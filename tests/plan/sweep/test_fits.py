@@ -145,6 +145,12 @@ def test_causal_static_fluents_are_terms() -> None:
             "joins two records",
         ),
         (
+            "initiatedAt(f(X)=true, T) :- happensAt(a(X), T), \\+ happensAt(b(X, Y), T), g(X, Y). "
+            + " ".join(f"g(x{number % 5}, y{number})." for number in range(40)),
+            "f/1",
+            "compares Y, which takes any value",
+        ),
+        (
             "initiatedAt(f(X)=N, T) :- happensAt(a(X), T), "
             "aggregate_all(count, happensAt(b(X, _), T), N).",
             "f/1",

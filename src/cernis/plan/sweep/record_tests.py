@@ -69,7 +69,7 @@ class ConditionSplit:
             for literal, steps in zip(records, tests, strict=True)
         ]
         negative = [
-            self._negated(literal, names_of_records, time, values)
+            self._negated(literal, names_of_records, conditions, time, values)
             for literal in literals
             if literal.negated
         ]
@@ -109,11 +109,14 @@ class ConditionSplit:
         )  # fmt: skip
 
     def _negated(
-        self, literal: AskedLiteral, names_of_records: list[set[str]], time: str, values: Values
-    ) -> FiredBit:
+        self, literal: AskedLiteral, names_of_records: list[set[str]], conditions: Steps, time: str,
+        values: Values,
+    ) -> FiredBit:  # fmt: skip
         names = self._variables(names_of(literal.args), values, time)
         if any(names & others for others in names_of_records):
             raise NotSweptError("compares two records of a point", literal.span)
+        if any(names & names_asked(step) for step in conditions):
+            raise NotSweptError("denies a record with values that are not few", literal.span)
         return self._test(literal, [], time, values)
 
     def _fact(self, steps: list[PointOperator], time: str, values: Values) -> StateBit | None:

@@ -200,12 +200,16 @@ class RuleScope:
         return count + sum(name in names_asked(step) for step in self.body.exceptions)
 
     def _joining(self) -> Iterator[str]:
-        """The variables that two records at a point share, beside the key."""
+        """The variables that two records at a point share, beside the key.
+
+        So do a record that must not happen and a condition: the condition gives the value.
+        """
         seen: set[str] = set()
+        conditioned = {name for step in self.body.conditions for name in names_asked(step)}
         for literal in self.body.literals:
             if literal.relation in self.records and literal.kind is AskedKind.EVENT:
                 names = {term.name for term in literal.args if isinstance(term, Variable)} - {"_"}
-                yield from sorted(names & seen)
+                yield from sorted(names & (seen | conditioned if literal.negated else seen))
                 seen |= names
 
     def is_of_instances(self, name: str) -> bool:
