@@ -204,6 +204,24 @@ def test_results_are_written(files: Path, format_: str) -> None:
     assert command(*asked, "--overwrite").code == 0
 
 
+@pytest.mark.parametrize("format_", ["csv", "text"])
+def test_occurrences_of_patterns_are_written(tmp_path: Path, format_: str) -> None:
+    rules, out = tmp_path / "rules.cer", tmp_path / "out"
+    rules.write_text(
+        "ie(X) <- a(X) seq b(X) within 10.\ninitiatedAt(alarm(X)=true, T) :- happensAt(ie(X), T).\n"
+    )
+    (tmp_path / "events.txt").write_text("0.9::a|1|1|k\n0.6::b|5|5|k\n0.5::b|7|7|k\n")
+    done = command("run", str(rules), "-i", str(tmp_path / "events.txt"), "--uncertain", "-o",
+                   str(out), "--format", format_, "--engine", "local")  # fmt: skip
+    assert done.code == 0, done.said
+    if format_ == "text":
+        lines = (out / "recognised.txt").read_text().splitlines()
+        assert lines[1:] == ["occurs(ie(k), [(1,5,0.54),(1,7,0.45)])."]
+    else:
+        rows = (out / "occurrences.csv").read_text().splitlines()
+        assert rows[1:] == ['"ie","k",1,5,0.54', '"ie","k",1,7,0.45']
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -134,7 +134,7 @@ def text_blocks(answer: Answer, times: TimeOutput = WHOLE_NUMBERS) -> Iterator[p
         parts.append((head, _fluent_lines(relation, fluent, times)))
     for relation, event in answer.events.items():
         head = f"{_word(event)}({template(relation)[0]}" + (", [" if not relation.arity else "")
-        parts.append((head, _event_lines(relation, event, times)))
+        parts.append((head, event_lines(relation, event, times)))
     parts.sort(key=lambda part: part[0])
     while parts:
         # Where one head begins another, the lines of both may alternate.
@@ -173,7 +173,10 @@ def _intervals(table: FluentTable, times: TimeOutput) -> pa.Array:
     return text_lists(pc.binary_join_element_wise(starts, ends, as_text(",")), table.offsets, "),(")
 
 
-def _event_lines(relation: Relation, table: EventTable, times: TimeOutput) -> Iterator[pa.Array]:
+def event_lines(
+    relation: Relation, table: EventTable, times: TimeOutput, chances: pa.Array | None = None
+) -> Iterator[pa.Array]:
+    """The lines of one event; of occurrences that are uncertain, with the text of their chances."""
     pieces = template(relation)
     pieces = [f"{_word(table)}({pieces[0]}", *pieces[1:]]
     pieces[-1] += ", [" if table.starts is None else ", [("
@@ -189,7 +192,11 @@ def _event_lines(relation: Relation, table: EventTable, times: TimeOutput) -> It
     bounds = np.append(firsts, len(order))
     for low in range(0, len(firsts), _SLICE):
         cut = bounds[low : low + _SLICE + 1]
-        texts, between, following = _times(table, order[cut[0] : cut[-1]], times)
+        rows = order[cut[0] : cut[-1]]
+        texts, between, following = _times(table, rows, times)
+        if chances is not None:
+            own = chances.take(as_arrow(rows.astype(np.int64)))
+            texts = pc.binary_join_element_wise(texts, own, as_text(","))
         lists = text_lists(texts, cut - cut[0], between)
         yield joined_lines(pieces, columns, order[cut[:-1]], lists, following)
 

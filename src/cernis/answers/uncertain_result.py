@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from cernis.answers.answer_lines import (
     argument_text,
+    event_lines,
     joined_lines,
     ranked,
     template,
@@ -191,9 +192,14 @@ class UncertainResult:
     def text(self) -> str:
         """One line for each pair: `holdsFor(F=V, [(start,end,probability),...]).`, sorted.
 
-        Of a certain fluent, intervals have no probability.
+        Of a certain fluent, intervals have no probability. What patterns over uncertain records
+        found is there as `occurs(E, [(start,end,probability),...]).`.
         """
         lines = [line for r, t in self.answer.fluents.items() for line in self._lines(r, t)]
+        for relation, chances in self.answer.occurrence_chances.items():
+            table = self.answer.possible[relation]
+            for block in event_lines(relation, table, self.times, _digits(chances)):
+                lines += block.to_pylist()
         return "".join(sorted(lines))
 
     def _lines(self, relation: Relation, table: FluentTable) -> Iterator[str]:

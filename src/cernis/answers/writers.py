@@ -25,7 +25,7 @@ from cernis.records.record_columns import SetAside
 
 SET_ASIDE: Final = "set-aside.csv"
 TEXT: Final = "recognised.txt"
-_ALL: Final = ("intervals", "happenings", "probabilities")
+_ALL: Final = ("intervals", "happenings", "probabilities", "occurrences")
 _FOLDERS: Final = ("fluents", "events")
 
 
@@ -90,8 +90,9 @@ def write_uncertain(
 ) -> list[Path]:
     """Write a result of uncertain records into a folder; gives the files written.
 
-    As `write`, intervals with their `probability`. On request `probabilities` holds the
-    probability of each pair over time, and as text `probabilities.txt`.
+    As `write`, intervals with their `probability`. If the program has patterns over uncertain
+    records, `occurrences` holds what they found. On request `probabilities` holds the probability
+    of each pair over time, and as text `probabilities.txt`.
     """
     directory.mkdir(parents=True, exist_ok=True)
     clear(directory)
@@ -105,9 +106,10 @@ def write_uncertain(
         return [*(directory / name for name in texts), *written]
     if format_ is OutputFormat.DELTA:
         return [*_uncertain_delta(result, directory, probabilities), *written]
-    tables = {directory / f"intervals.{format_.ending}": result.intervals}
-    if probabilities:
-        tables[directory / f"probabilities.{format_.ending}"] = result.probabilities
+    tables = {
+        directory / f"{name}.{format_.ending}": table
+        for name, table in _uncertain_tables(result, probabilities).items()
+    }
     for relation, name in file_names(result.answer.fluents).items():
         tables[directory / "fluents" / f"{name}.{format_.ending}"] = result.fluent(str(relation))
     for path, table in tables.items():
@@ -119,12 +121,18 @@ def write_uncertain(
 def _uncertain_delta(
     result: UncertainResult, directory: Path, probabilities: bool
 ) -> Iterator[Path]:
-    tables = {"intervals": result.intervals}
-    if probabilities:
-        tables["probabilities"] = result.probabilities
-    for name, table in tables.items():
+    for name, table in _uncertain_tables(result, probabilities).items():
         _write_delta(table, directory / name)
         yield directory / name
+
+
+def _uncertain_tables(result: UncertainResult, probabilities: bool) -> dict[str, pa.Table]:
+    tables = {"intervals": result.intervals}
+    if result.answer.occurrence_chances:
+        tables["occurrences"] = result.occurrences
+    if probabilities:
+        tables["probabilities"] = result.probabilities
+    return tables
 
 
 def clear(directory: Path) -> None:
