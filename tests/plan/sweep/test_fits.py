@@ -234,3 +234,23 @@ def test_a_definition_may_ask_for_its_own_initiations() -> None:
         initiatedAt(f(X)=b, T) :- initiatedAt(g(X)=a, T), happensAt(d(X), T).
     """)
     assert len(list(lane.blocks)) == 2
+
+
+@pytest.mark.filterwarnings("ignore::cernis.ProgramWarning")
+def test_what_is_both_an_event_and_a_fluent_stays_with_columns() -> None:
+    text = """
+    busy(X)=yes iff on(X)=high or on(X)=low.
+    initiatedAt(on(X)=V, T) :- happensAt(switch(X, V), T), level(V).
+    initiatedAt(noted(X)=yes, T) :- happensAt(busy(X), T).
+    level(high). level(low).
+    """
+    assert reason(text, "noted/1") == "has to do with busy/1, an event and a fluent"
+    assert reason(text, "busy/1") == "has to do with busy/1, an event and a fluent"
+    assert verdicts(text)["on/1"][0] == SweepWay.LANE
+    lines = "switch|1|1|a|high\nbusy|5|5|a\nbusy|6|6|b\n"
+    assert cernis.load(text).run(lines).text() == (
+        "holdsFor(busy(a)=yes, [(2,inf)]).\n"
+        "holdsFor(noted(a)=yes, [(6,inf)]).\n"
+        "holdsFor(noted(b)=yes, [(7,inf)]).\n"
+        "holdsFor(on(a)=high, [(2,inf)]).\n"
+    )

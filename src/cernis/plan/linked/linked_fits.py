@@ -48,7 +48,7 @@ def with_linked(
 
     Where definitions are in no cycle, columns cost less than a walk over all instances together.
     """
-    definitions = _candidates(stages)
+    definitions = _candidates(stages, search)
     wanted = {
         relation for stage in stages for stratum in stage.strata for relation in stratum.relations
         if stratum.cyclic or not only_cycles
@@ -71,16 +71,15 @@ def with_linked(
     return _placed(plans, attempt.program(chosen, numbers), reasons)
 
 
-def _candidates(stages: tuple[Stage, ...]) -> dict[Relation, Definition]:
-    """The definitions that have one kind of rules, and no event patterns."""
+def _candidates(stages: tuple[Stage, ...], search: SweepSearch) -> dict[Relation, Definition]:
+    """The definitions that have one kind of rules, no event patterns, and clear names."""
     definitions: dict[Relation, Definition] = {}
     doubled: set[Relation] = set()
     for definition in (
         d for stage in stages for stratum in stage.strata for d in stratum.definitions
     ):
-        if definition.relation in definitions or any(
-            isinstance(r, Match) for r in definition.rules
-        ):
+        has_pattern = any(isinstance(rule, Match) for rule in definition.rules)
+        if definition.relation in definitions or has_pattern or search.both_kinds(definition):
             doubled.add(definition.relation)
         definitions[definition.relation] = definition
     return {r: each for r, each in definitions.items() if r not in doubled}

@@ -229,6 +229,8 @@ class SweepSearch:
                 yield relation, _Reason("has no key: what it reads meets over links", span)
             elif any(isinstance(rule, Match) for part in parts for rule in part.rules):
                 yield relation, _Reason("is an event pattern", span)
+            elif both := [each for part in parts for each in self.both_kinds(part)]:
+                yield relation, _Reason(f"has to do with {both[0]}, an event and a fluent", span)
             elif relation not in self._keyed or not _is_one(parts):
                 yield relation, _Reason("has values of several kinds", span)
             elif relation not in keys:
@@ -282,6 +284,16 @@ class SweepSearch:
             first.pop(definition.relation, None)
             self._reads[id(definition)] = list(first.values())
         return self._reads[id(definition)]
+
+    def both_kinds(self, definition: Definition) -> list[Relation]:
+        """What a definition defines or reads that is both an event and a fluent.
+
+        Walks know the two by one name.
+        """
+        parts = [p for p in parts_of(definition.rules) if isinstance(p, Pair | Event)]
+        names = dict.fromkeys([definition.relation, *(part.relation for part in parts)])
+        catalogue = self._checked.catalogue
+        return [each for each in names if each in catalogue.events and each in catalogue.fluents]
 
     def program_settings(self) -> ProgramSettings:
         """What the program says of ties and of the clock."""
