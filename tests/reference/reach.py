@@ -61,7 +61,7 @@ def _reach(program: Program, solver: Solver, rule: Rule, above: tuple[Rule, ...]
             lists = (v.name for arg in goal.args[:-1] for v in variables(arg))
             reach = max((reaches[name] for name in lists if name in reaches), default=0)
             if functor(goal) in DURATIONS:
-                reach += _longest(solver, goal.args[1], rule)
+                reach += max(_longest(solver, goal.args[1], rule), 1)
         if isinstance(goal.args[-1], Variable):
             reaches.setdefault(goal.args[-1].name, reach)
     return reaches.get(rule.at.name, 0) if isinstance(rule.at, Variable) else 0

@@ -52,7 +52,8 @@ def _reach_of(rule: IntervalRule, known: Mapping[Relation, int], facts: KnownFac
         elif isinstance(step, Combine):
             below = max((reaches.get(name, 0) for name in step.inputs), default=0)
             is_measured = step.operator.startswith("intDur")
-            length = _longest(step.parameters[0], rule, facts) if is_measured else 0
+            # At least 1: also what is longer than 0 only becomes so at the query after.
+            length = max(_longest(step.parameters[0], rule, facts), 1) if is_measured else 0
             reaches[step.output] = min(below + length, EVERYTHING)
     return reaches[rule.output]
 
